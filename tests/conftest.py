@@ -1,0 +1,77 @@
+"""What every test run shares: hypothesis settings, the choice of tests per database, and the count of skips."""
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from asgiref.sync import SyncToAsync
+from django.conf import settings
+from django.db import DEFAULT_DB_ALIAS, connections
+from django.test import TransactionTestCase
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
+
+DATABASE_FIXTURES = {"db", "transactional_db", "live_server"}
+
+# How long an example takes says something about the machine, not about the code.
+hypothesis_settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+hypothesis_settings.load_profile("untimed")
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None) -> Iterator[None]:
+    """Close what async tests leave open: their queries run in a thread that outlives them, and PostgreSQL drops no
+    database while someone is connected."""
+    delete_instead_of_truncating()
+    yield
+    SyncToAsync.single_thread_executor.submit(connections.close_all).result()
+
+
+def delete_instead_of_truncating() -> None:
+    """Emptying PostgreSQL's tables after a test: TRUNCATE makes new files for each of them, DELETE of a few rows none."""
+    operations = connections[DEFAULT_DB_ALIAS].ops
+    if database_name() == "PostgreSQL":
+        operations.sql_flush = lambda style, tables, **_: [f"DELETE FROM {operations.quote_name(name)};" for name in tables]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave to SQLite what touches no database: it would only say the same thing again."""
+    if database_name() == "SQLite":
+        return
+    chosen = [item for item in items if uses_database(item)]
+    config.hook.pytest_deselected(items=[item for item in items if not uses_database(item)])
+    items[:] = chosen
+
+
+def uses_database(item: pytest.Item) -> bool:
+    test_class = getattr(item, "cls", None)
+    return (
+        item.get_closest_marker("django_db") is not None
+        or not DATABASE_FIXTURES.isdisjoint(getattr(item, "fixturenames", ()))
+        or (test_class is not None and issubclass(test_class, TransactionTestCase))
+    )
+
+
+def database_name() -> str:
+    engine = settings.DATABASES["default"]["ENGINE"].rpartition(".")[2]
+    return {"sqlite3": "SQLite", "postgresql": "PostgreSQL", "mysql": "MariaDB"}[engine]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Count the skips by reason, on the screen and in the file that bin/test reads at its end."""
+    skips = Counter(skip_reason(report) for report in terminalreporter.stats.get("skipped", []))
+    lines = [f"{database_name()}: {count} skipped: {reason}" for reason, count in skips.most_common()]
+    if lines:
+        terminalreporter.section("skips by reason")
+        terminalreporter.write_line("\n".join(lines))
+    if path := os.environ.get("LLM_TEST_SKIPS_FILE"):
+        with Path(path).open("a") as file:
+            file.writelines(f"{line}\n" for line in lines)
+
+
+def skip_reason(report: pytest.TestReport | pytest.CollectReport) -> str:
+    place_and_reason = report.longrepr
+    reason = place_and_reason[2] if isinstance(place_and_reason, tuple) else str(place_and_reason)
+    return reason.removeprefix("Skipped: ")
