@@ -1,0 +1,36 @@
+"""What a tool is: a typed function, its schema, its arguments, its result, and where all tools are found.
+
+``registry`` is the registry itself, not its module; the names below are all that a project's ``llm_tools`` needs.
+"""
+
+from llm_foundation.exceptions import NotExecuted
+from llm_foundation.tools.arguments import validate_arguments
+from llm_foundation.tools.context import ToolContext
+from llm_foundation.tools.decorator import imported_tool, tool
+from llm_foundation.tools.definition import Tool
+from llm_foundation.tools.execution import aexecute, execute
+from llm_foundation.tools.previews import apreview_lines, preview_lines
+from llm_foundation.tools.registry import registry
+from llm_foundation.tools.results import Artifact, ToolResult, bounded, to_result
+from llm_foundation.vocabulary import DataClass, Effect, TrustZone
+
+__all__ = [
+    "Artifact",
+    "DataClass",
+    "Effect",
+    "NotExecuted",
+    "Tool",
+    "ToolContext",
+    "ToolResult",
+    "TrustZone",
+    "aexecute",
+    "apreview_lines",
+    "bounded",
+    "execute",
+    "imported_tool",
+    "preview_lines",
+    "registry",
+    "to_result",
+    "tool",
+    "validate_arguments",
+]
