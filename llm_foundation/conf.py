@@ -1,0 +1,167 @@
+"""The settings of this package: one dict, ``LLM_FOUNDATION``, read anew at each access.
+
+::
+
+    from llm_foundation.conf import settings
+
+    settings.CONNECT_TIMEOUT  # seconds, from LLM_FOUNDATION or the default below
+
+Nothing is kept between accesses, so ``override_settings`` works. A value of the wrong shape raises
+``ConfigurationError`` where it is used; the system checks name all of them at once.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from difflib import get_close_matches
+from math import isfinite
+from typing import Any, Final, Generic, Literal, TypeVar, cast
+from urllib.parse import urlsplit
+
+from django.conf import settings as django_settings
+
+from llm_foundation.exceptions import ConfigurationError
+from llm_foundation.vocabulary import DEFAULT_CEILINGS, DataClass, TrustZone
+
+T = TypeVar("T")
+Privacy = Literal["none", "metadata", "full"]
+
+NAME: Final = "LLM_FOUNDATION"
+MEBIBYTE: Final = 1024 * 1024
+
+
+def text_list(value: Any) -> tuple[str, ...]:
+    """A single string is refused as well: each of its letters would count as an entry."""
+    if not isinstance(value, list | tuple) or not all(isinstance(entry, str) for entry in value):
+        raise ValueError("must be a list of strings")
+    return tuple(value)
+
+
+def origins(value: Any) -> tuple[str, ...]:
+    entries = text_list(value)
+    for entry in entries:
+        if not is_origin(entry):
+            raise ValueError(f"holds {entry!r}; an origin is scheme, host and port, as in 'http://localhost:11434'")
+    return tuple(entry.rstrip("/") for entry in entries)
+
+
+def is_origin(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        has_place = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+    extras = parts.username, parts.password, parts.path.strip("/"), parts.query, parts.fragment
+    return parts.scheme in {"http", "https"} and has_place and not any(extras)
+
+
+def dotted_paths(value: Any) -> dict[str, str]:
+    if not isinstance(value, Mapping) or not all(is_named_path(name, path) for name, path in value.items()):
+        raise ValueError("must map names to dotted paths, as in {'name': 'package.module.attribute'}")
+    return dict(value)
+
+
+def is_named_path(name: Any, path: Any) -> bool:
+    return isinstance(name, str) and bool(name) and isinstance(path, str) and "." in path.strip(".")
+
+
+def resolvers(value: Any) -> dict[str, str]:
+    named = dotted_paths(value)
+    for name in named:
+        if name == "env" or ":" in name:
+            raise ValueError(f"names a resolver {name!r}; 'env' is taken, and a name holds no colon")
+    return named
+
+
+def ceilings(value: Any) -> dict[TrustZone, DataClass]:
+    """The defaults, overridden zone by zone."""
+    if not isinstance(value, Mapping):
+        raise ValueError("must map trust zones to data classes, as in {'external': 'public'}")
+    return {**DEFAULT_CEILINGS, **{TrustZone(zone): DataClass(ceiling) for zone, ceiling in value.items()}}
+
+
+def seconds(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value) or value <= 0:
+        raise ValueError("must be a number of seconds above 0")
+    return value
+
+
+def count(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValueError("must be a whole number above 0")
+    return value
+
+
+def privacy(value: Any) -> Privacy:
+    if value not in ("none", "metadata", "full"):
+        raise ValueError("must be 'none', 'metadata' or 'full'")
+    return cast(Privacy, value)
+
+
+class Setting(Generic[T]):
+    """One key: its default, and how a value is read. ``read`` raises ``ValueError`` saying what is wrong."""
+
+    name: str
+
+    def __init__(self, default: Any, read: Callable[[Any], T]) -> None:
+        self.default = read(default)
+        self.read = read
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: object, owner: type | None = None) -> T:
+        values = configured()
+        if self.name not in values:
+            return self.default
+        try:
+            return self.read(values[self.name])
+        except ValueError as error:
+            raise ConfigurationError(f"{NAME}[{self.name!r}] {error}.") from None
+
+
+class Settings:
+    """Every key with its default. Times are in seconds."""
+
+    ENCRYPTION_KEYS = Setting([], text_list)  # url-safe base64 of 32 bytes each, the newest first
+    SECRET_ENV_NAMES = Setting([], text_list)  # names and patterns ("ACME_*") that "env:" references may read
+    SECRET_RESOLVERS = Setting({}, resolvers)  # "vault" -> function that "vault:…" references are given to
+    PRIVATE_ORIGINS = Setting(["http://localhost:11434"], origins)  # allowed although http, private or loopback
+    ADAPTERS = Setting({}, dotted_paths)  # name -> adapter class
+    TRUST_CEILINGS = Setting({}, ceilings)
+    CONNECT_TIMEOUT = Setting(10, seconds)
+    FIRST_BYTE_TIMEOUT = Setting(120, seconds)
+    TOTAL_TIMEOUT = Setting(600, seconds)
+    TOOL_TIMEOUT = Setting(60, seconds)
+    MAX_BODY_BYTES = Setting(32 * MEBIBYTE, count)
+    MAX_RESULT_CHARACTERS = Setting(50_000, count)
+    MAX_ROUNDS = Setting(50, count)  # this and the next two cap what a configuration may set
+    MAX_CALLS_PER_TURN = Setting(128, count)
+    MAX_CALLS_PER_RUN = Setting(1024, count)
+    PRIVACY = Setting("metadata", privacy)  # what events and logs keep
+
+
+settings: Final = Settings()
+KEYS: Final = tuple(name for name, entry in vars(Settings).items() if isinstance(entry, Setting))
+
+
+def configured() -> Mapping[str, Any]:
+    """The dict as the project wrote it; empty where it wrote none."""
+    values = getattr(django_settings, NAME, {})
+    if not isinstance(values, Mapping):
+        raise ConfigurationError(f"{NAME} must be a dict.")
+    return values
+
+
+def unknown_keys() -> Iterator[tuple[str, str | None]]:
+    """Each key that means nothing, with the key that was probably meant."""
+    for key in configured():
+        if key not in KEYS:
+            yield str(key), next(iter(get_close_matches(str(key).upper(), KEYS, n=1)), None)
+
+
+def wrong_values() -> Iterator[str]:
+    """One sentence for each known key whose value has the wrong shape."""
+    for key in KEYS:
+        try:
+            getattr(settings, key)
+        except ConfigurationError as error:
+            yield str(error)
