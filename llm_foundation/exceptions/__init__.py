@@ -1,0 +1,141 @@
+"""Every error this package raises.
+
+::
+
+    LLMFoundationError
+    ├── InvalidMessage                  a message, call or option of the wrong shape; names the field
+    ├── ProviderStateError              opaque provider context that cannot be replayed; nothing was sent
+    │   └── InvalidProviderState        the same, found while a message was read: an InvalidMessage as well
+    ├── ConfigurationError              what stands in the database or settings does not work
+    │   ├── UnknownConfiguration
+    │   ├── UnusableConfiguration       disabled, without a usable key, asking for what its model cannot do …
+    │   ├── UnknownAdapter
+    │   └── SecretUnavailable
+    ├── UrlRefused                      an address that the URL policy does not let us contact
+    ├── EncryptionError
+    │   ├── KeyRingMissing
+    │   └── DecryptionFailed
+    ├── ToolError
+    │   ├── InvalidTool                 a declaration that cannot work; raised when the tool is declared
+    │   ├── InvalidArguments            what the model sent does not fit; carries one entry per field
+    │   ├── InvalidResult               what a tool returned cannot be shown to a model; the tool itself ran
+    │   ├── ToolTimedOut                an async tool was stopped at its timeout; its effect may have happened
+    │   └── NotExecuted                 raised *by* a tool that knows its effect did not happen
+    ├── ToolApprovalRequired            an in-memory run met a call that a person must decide
+    ├── TrustCeilingExceeded            the transcript holds more than the next provider may see
+    ├── ContextExhausted                the conversation does not fit the model's window
+    ├── RunError
+    │   ├── RunInsideTransaction
+    │   ├── RunLost                     another segment took the run over, or it has ended
+    │   └── InvalidTransition
+    ├── DecisionError
+    │   ├── DecisionNotPermitted
+    │   ├── AlreadyDecided
+    │   └── StaleDigest
+    └── ProviderError                   a contact with a provider that did not give an answer
+        ├── AuthenticationFailed · PermissionRefused · ModelNotFound
+        ├── RateLimited · QuotaExhausted · Overloaded · ServerError
+        ├── InvalidRequest · ContextLengthExceeded · ContentRefused
+        ├── ConnectionFailed · TimedOut
+        └── InvalidResponse · IncompleteStream
+"""
+
+from llm_foundation.exceptions.configuration import (
+    ConfigurationError,
+    DecryptionFailed,
+    EncryptionError,
+    KeyRingMissing,
+    SecretUnavailable,
+    UnknownAdapter,
+    UnknownConfiguration,
+    UnusableConfiguration,
+    UrlRefused,
+)
+from llm_foundation.exceptions.messages import InvalidMessage, InvalidProviderState, ProviderStateError
+from llm_foundation.exceptions.providers import (
+    AuthenticationFailed,
+    ConnectionFailed,
+    ContentRefused,
+    ContextLengthExceeded,
+    IncompleteStream,
+    InvalidRequest,
+    InvalidResponse,
+    ModelNotFound,
+    Overloaded,
+    PermissionRefused,
+    ProviderError,
+    QuotaExhausted,
+    RateLimited,
+    ServerError,
+    TimedOut,
+)
+from llm_foundation.exceptions.root import LLMFoundationError
+from llm_foundation.exceptions.runs import (
+    AlreadyDecided,
+    ContextExhausted,
+    DecisionError,
+    DecisionNotPermitted,
+    InvalidTransition,
+    RunError,
+    RunInsideTransaction,
+    RunLost,
+    StaleDigest,
+    TrustCeilingExceeded,
+)
+from llm_foundation.exceptions.tools import (
+    InvalidArguments,
+    InvalidResult,
+    InvalidTool,
+    NotExecuted,
+    ToolApprovalRequired,
+    ToolError,
+    ToolTimedOut,
+)
+
+__all__ = [
+    "AlreadyDecided",
+    "AuthenticationFailed",
+    "ConfigurationError",
+    "ConnectionFailed",
+    "ContentRefused",
+    "ContextExhausted",
+    "ContextLengthExceeded",
+    "DecisionError",
+    "DecisionNotPermitted",
+    "DecryptionFailed",
+    "EncryptionError",
+    "IncompleteStream",
+    "InvalidArguments",
+    "InvalidMessage",
+    "InvalidProviderState",
+    "InvalidRequest",
+    "InvalidResponse",
+    "InvalidResult",
+    "InvalidTool",
+    "InvalidTransition",
+    "KeyRingMissing",
+    "LLMFoundationError",
+    "ModelNotFound",
+    "NotExecuted",
+    "Overloaded",
+    "PermissionRefused",
+    "ProviderError",
+    "ProviderStateError",
+    "QuotaExhausted",
+    "RateLimited",
+    "RunError",
+    "RunInsideTransaction",
+    "RunLost",
+    "SecretUnavailable",
+    "ServerError",
+    "StaleDigest",
+    "TimedOut",
+    "ToolApprovalRequired",
+    "ToolError",
+    "ToolTimedOut",
+    "TrustCeilingExceeded",
+    "UnknownAdapter",
+    "UnknownConfiguration",
+    "UnusableConfiguration",
+    "UrlRefused",
+]

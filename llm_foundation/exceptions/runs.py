@@ -1,0 +1,70 @@
+"""Why a run, or a decision about one of its calls, cannot go on."""
+
+from datetime import datetime
+
+from llm_foundation.exceptions.root import LLMFoundationError
+
+
+class TrustCeilingExceeded(LLMFoundationError):
+    """The transcript holds data that the provider's trust zone may not see; nothing was sent."""
+
+
+class ContextExhausted(LLMFoundationError):
+    """Not even the first message and the newest turn fit the model's context window; nothing was sent."""
+
+    def __init__(self, configuration: str, model: str) -> None:
+        super().__init__(
+            f"Configuration {configuration!r}: the conversation does not fit the context window of model {model!r},"
+            " even with its older turns left out. Choose a model with a larger window, or start a new conversation."
+        )
+
+
+class RunError(LLMFoundationError):
+    """Something about a stored run."""
+
+
+class RunInsideTransaction(RunError):
+    """``llm.run(mode="wait")`` was called inside ``transaction.atomic``, which could undo what the run did."""
+
+
+class RunLost(RunError):
+    """This segment no longer holds the run: another one took it over, or the run has ended."""
+
+
+class InvalidTransition(RunError):
+    """A run or a call cannot move to that state from where it is."""
+
+
+class DecisionError(LLMFoundationError):
+    """A decision about a call could not be taken."""
+
+
+class DecisionNotPermitted(DecisionError):
+    """This person may not decide this call; ``rule`` names what forbids it."""
+
+    def __init__(self, message: str, *, rule: str) -> None:
+        super().__init__(message)
+        self.rule = rule
+
+
+class AlreadyDecided(DecisionError):
+    """The call is no longer pending. Says who decided, what, and when, where a person did."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        state: str,
+        decider: str | None = None,
+        verdict: str | None = None,
+        decided_at: datetime | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.state = state
+        self.decider = decider
+        self.verdict = verdict
+        self.decided_at = decided_at
+
+
+class StaleDigest(DecisionError):
+    """What was shown when the decision was made is not what would run now. Look again, then decide."""
