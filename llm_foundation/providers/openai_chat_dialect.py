@@ -1,0 +1,29 @@
+"""How one model behind one endpoint wants Chat Completions."""
+
+from dataclasses import dataclass, field
+
+from llm_foundation.chat.provider_state import StateOwner
+from llm_foundation.providers.base import ModelSpec, ProviderSpec
+from llm_foundation.providers.endpoints import EndpointProfile
+from llm_foundation.providers.model_traits import ModelTraits, traits_of
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """Everything that decides about the bytes of a request, besides the request itself."""
+
+    provider: ProviderSpec
+    profile: EndpointProfile
+    model: ModelSpec
+    owner: StateOwner
+    traits: ModelTraits = field(init=False)
+    key: str = field(init=False, repr=False)
+    """Equal for dialects in which a message has the same bytes; its owner is part of it, key and all."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "traits", traits_of(self.model.model_id))
+        object.__setattr__(self, "key", f"{self.profile!r} {self.owner.model_dump_json()}")
+
+    @property
+    def reasons(self) -> bool:
+        return self.model.supports_reasoning or self.traits.reasons
