@@ -150,11 +150,11 @@ def close_at_once() -> Behaviour:
     return lambda wire: wire.hang_up()
 
 
-def close_early(body: bytes) -> Behaviour:
+def close_early(body: bytes, *, content_type: str = "application/json") -> Behaviour:
     """One byte less than promised."""
 
     def behave(wire: Wire) -> None:
-        wire.head(content_type="application/json", content_length=str(len(body) + 1))
+        wire.head(content_type=content_type, content_length=str(len(body) + 1))
         wire.send(body)
         wire.hang_up()
 

@@ -12,7 +12,7 @@ class ProviderError(LLMFoundationError):
     """A contact with a provider that gave no answer. Carries facts, never a key, a header or a body.
 
     ``message`` is the provider's own text as one short printable line; ``retry_after`` the seconds it asks to wait,
-    or ``None`` where it names no time.
+    or ``None`` where it names no time; ``partial`` what had arrived of an answer that then failed, if anything.
     """
 
     retryable: ClassVar[bool] = False
@@ -30,6 +30,7 @@ class ProviderError(LLMFoundationError):
         status: int | None = None,
         request_id: str | None = None,
         retry_after: float | None = None,
+        partial: "CompletionResponse | None" = None,
     ) -> None:
         self.message = one_line(message)
         self.provider = provider
@@ -37,6 +38,7 @@ class ProviderError(LLMFoundationError):
         self.status = status
         self.request_id = one_line(request_id) if request_id else None
         self.retry_after = retry_after
+        self.partial = partial
         super().__init__(self.message)
 
     def __str__(self) -> str:
@@ -112,14 +114,8 @@ class TimedOut(ConnectionFailed):
 
 
 class InvalidResponse(ProviderError):
-    """The answer cannot be read. ``partial`` holds what could be, if anything."""
-
     retryable = True
     what = "sent an answer that cannot be read"
-
-    def __init__(self, message: str = "", *, partial: "CompletionResponse | None" = None, **facts: Any) -> None:
-        super().__init__(message, **facts)
-        self.partial = partial
 
 
 class IncompleteStream(InvalidResponse):

@@ -48,7 +48,8 @@ class ErrorReader:
         partial: CompletionResponse | None = None,
     ) -> InvalidResponse:
         """The error that an answer without sense is."""
-        return kind(problem, partial=partial, status=status, request_id=_request_id(headers or {}), **self._names)
+        told: dict[str, Any] = {"status": status, "request_id": _request_id(headers or {}), "partial": partial}
+        return kind(problem, **told, **self._names)
 
     def _error(
         self,
@@ -65,9 +66,8 @@ class ErrorReader:
             "status": status if said is None else said,
             "request_id": _request_id(headers),
             "retry_after": wait,
+            "partial": partial or _failed(facts),
         }
-        if issubclass(kind, InvalidResponse):
-            told["partial"] = partial or _failed(facts)
         if issubclass(kind, TimedOut):
             told["sent"] = True
         return kind(without_keys(facts.message, secret=self._secret), **told)

@@ -1,0 +1,104 @@
+"""System checks: what is wrong with the settings, and which tools say too little about themselves."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from django.apps import AppConfig
+from django.core.checks import CheckMessage, Error, Warning, register
+from django.utils.module_loading import import_string
+
+from llm_foundation.conf import KEYS, NAME, configured, settings, unknown_keys, wrong_values
+from llm_foundation.encryption.keyring import ring
+from llm_foundation.exceptions import ConfigurationError, InvalidTool, KeyRingMissing
+from llm_foundation.providers.base import Adapter
+from llm_foundation.tools import Tool, registry
+
+UNDECLARED: Final = {
+    "effect": "its effect counts as NON_IDEMPOTENT_WRITE, so a person decides each call",
+    "data_class": "its results count as SECRET, so only providers in the LOCAL zone may see them",
+}
+"""What each missing declaration means."""
+
+
+@register
+def check_settings(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[CheckMessage]:
+    try:
+        configured()
+    except ConfigurationError as error:
+        return [Error(str(error), id="llm_foundation.E002")]
+    return [*_unknown_keys(), *_wrong_values(), *_key_ring()]
+
+
+@register
+def check_tools(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[CheckMessage]:
+    tools = registry.declared()
+    return [*_undeclared(tools), *_impossible(tools), *_alike(tools)]
+
+
+def _unknown_keys() -> Iterator[CheckMessage]:
+    for key, meant in unknown_keys():
+        hint = f"Did you mean {meant!r}?" if meant else f"Remove it. The keys are {', '.join(KEYS)}."
+        yield Error(f"{NAME} has a key {key!r} that means nothing.", hint=hint, id="llm_foundation.E001")
+
+
+def _wrong_values() -> Iterator[CheckMessage]:
+    wrong = list(wrong_values())
+    yield from (Error(problem, id="llm_foundation.E002") for problem in wrong)
+    if not wrong:
+        yield from _unusable_paths("ADAPTERS", settings.ADAPTERS)
+        yield from _unusable_paths("SECRET_RESOLVERS", settings.SECRET_RESOLVERS)
+
+
+def _unusable_paths(key: str, paths: dict[str, str]) -> Iterator[CheckMessage]:
+    for name, path in paths.items():
+        try:
+            found = import_string(path)
+        except ImportError as error:
+            yield Error(f"{NAME}[{key!r}][{name!r}] cannot be imported: {error}", id="llm_foundation.E002")
+            continue
+        fits = isinstance(found, type) and issubclass(found, Adapter) if key == "ADAPTERS" else callable(found)
+        if not fits:
+            wanted = "a subclass of Adapter" if key == "ADAPTERS" else "a function"
+            yield Error(f"{NAME}[{key!r}][{name!r}]: {path} is not {wanted}.", id="llm_foundation.E002")
+
+
+def _key_ring() -> Iterator[CheckMessage]:
+    try:
+        ring()
+    except KeyRingMissing as error:
+        hint = "Keep the key outside the code, and a copy of it in a safe place: what it encrypted is lost without it."
+        yield Error(str(error), hint=hint, id="llm_foundation.E003")
+    except ConfigurationError:
+        return  # reported among the wrong values
+
+
+def _undeclared(tools: Sequence[Tool]) -> Iterator[CheckMessage]:
+    for tool in tools:
+        if missing := tool.undeclared:
+            meaning = "; ".join(UNDECLARED[word] for word in missing)
+            yield Warning(
+                f"Tool {tool.name!r} does not declare {' and '.join(missing)}.",
+                hint=f"Undeclared means strict: {meaning}. Declare what is true, so that the gate can rely on it.",
+                id="llm_foundation.W004",
+            )
+
+
+def _impossible(tools: Sequence[Tool]) -> Iterator[CheckMessage]:
+    for tool in tools:
+        try:
+            tool.definition()
+        except InvalidTool as error:
+            yield Error(str(error), id="llm_foundation.E005")
+
+
+def _alike(tools: Sequence[Tool]) -> Iterator[CheckMessage]:
+    """MariaDB keeps one record for names that differ by case only."""
+    known: dict[str, Tool] = {}
+    for tool in tools:
+        other = known.setdefault(tool.name.lower(), tool)
+        if other is not tool:
+            yield Error(
+                f"Tools {other.name!r} ({other.place}) and {tool.name!r} ({tool.place}) differ by case only.",
+                hint="Give one of them another name: neither people nor every database can tell them apart.",
+                id="llm_foundation.E006",
+            )

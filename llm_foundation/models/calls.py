@@ -1,0 +1,135 @@
+"""A run's tool calls, and what people decided about them."""
+
+from typing import Any, Final, Self
+from uuid import uuid4
+
+from django.conf import settings
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from llm_foundation.chat.tool_calls import ToolCall
+from llm_foundation.loop.state import OpenCall
+from llm_foundation.loop.states import CallState
+from llm_foundation.models.choices import EFFECTS
+from llm_foundation.models.fields import SealedJSON, SealedText
+from llm_foundation.models.runs import Run
+from llm_foundation.vocabulary import Effect
+
+CALL_STATES: Final = [
+    (CallState.PROPOSED.value, _("proposed")),
+    (CallState.PENDING.value, _("waiting for a decision")),
+    (CallState.READY.value, _("released")),
+    (CallState.EXECUTING.value, _("executing")),
+    (CallState.IN_DOUBT.value, _("in doubt")),
+    (CallState.SUCCEEDED.value, _("succeeded")),
+    (CallState.FAILED.value, _("failed")),
+    (CallState.REFUSED.value, _("refused")),
+    (CallState.DENIED.value, _("denied")),
+    (CallState.EXPIRED.value, _("expired")),
+    (CallState.CANCELLED.value, _("cancelled")),
+]
+
+
+class RunToolCallQuerySet(models.QuerySet["RunToolCall"]):
+    def pending(self) -> Self:
+        """Those that wait for a person."""
+        return self.filter(state=CallState.PENDING)
+
+
+class RunToolCall(models.Model):
+    """One call of a run's transcript: what was asked for, how far it has come, and what came of it."""
+
+    id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="calls", verbose_name=_("run"))
+    turn = models.PositiveIntegerField(_("turn"))
+    index = models.PositiveIntegerField(_("place in the turn"))
+    call_id = models.CharField(max_length=255, editable=False)
+    tool_name = models.CharField(_("tool"), max_length=255)
+    definition_digest = models.CharField(max_length=64, blank=True, editable=False)
+    effect = models.CharField(_("effect"), max_length=24, choices=EFFECTS, default=Effect.NON_IDEMPOTENT_WRITE.value)
+    state = models.CharField(
+        _("state"), max_length=16, choices=CALL_STATES, default=CallState.PROPOSED.value, db_index=True
+    )
+    arguments_sealed = models.TextField(blank=True, editable=False)
+    preview_sealed = models.TextField(blank=True, editable=False)
+    result_sealed = models.TextField(blank=True, editable=False)
+    detail_sealed = models.TextField(blank=True, editable=False)
+
+    attempt = models.PositiveIntegerField(_("attempt"), default=0, editable=False)
+    attempt_token = models.PositiveBigIntegerField(default=0, editable=False)
+    idempotency_key = models.UUIDField(default=uuid4, editable=False)
+    digest = models.CharField(max_length=80, blank=True, editable=False)
+    reason = models.CharField(_("gate's reason"), max_length=64, blank=True)
+    explanation = models.TextField(_("what the gate said"), blank=True)
+
+    created_at = models.DateTimeField(_("asked for"), auto_now_add=True)
+    pending_since = models.DateTimeField(_("waiting since"), null=True, editable=False)
+    started_at = models.DateTimeField(_("execution started"), null=True, editable=False)
+    finished_at = models.DateTimeField(_("answered"), null=True, editable=False)
+
+    written_call = SealedJSON("arguments_sealed", row=["id"])
+    preview = SealedJSON("preview_sealed", row=["id"])
+    result = SealedText("result_sealed", row=["id"])
+    detail = SealedText("detail_sealed", row=["id"])
+
+    objects = RunToolCallQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("tool call")
+        verbose_name_plural = _("tool calls")
+        ordering = ("created_at", "turn", "index")
+        constraints = (
+            models.UniqueConstraint(fields=("run", "turn", "index"), name="llm_tool_call_place"),
+            models.UniqueConstraint(fields=("run", "call_id"), name="llm_tool_call_id"),
+        )
+        permissions = (("decide_toolcall", _("Can decide pending tool calls")),)
+
+    def __str__(self) -> str:
+        return f"{self.tool_name} ({self.get_state_display()})"
+
+    @property
+    def tool_call(self) -> ToolCall:
+        """The call as the model made it. Raises ``DecryptionFailed`` where it cannot be read."""
+        return ToolCall.from_dict(self.written_call)
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """What the model wants the tool called with."""
+        return self.tool_call.arguments
+
+    def open_call(self) -> OpenCall:
+        """The same for the loop."""
+        state = CallState(self.state)
+        return OpenCall(self.tool_call, state, self.result if state.is_answered else None)
+
+
+class Decision(models.Model):
+    """What a person said about one pending call; append-only, and sealed: a forged row releases nothing."""
+
+    class Verdict(models.TextChoices):
+        APPROVED = "approved", _("approved")
+        DENIED = "denied", _("denied")
+
+    id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
+    call = models.ForeignKey(RunToolCall, on_delete=models.CASCADE, related_name="decisions")
+    verdict = models.CharField(_("decision"), max_length=16, choices=Verdict)
+    decider = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        on_delete=models.SET_NULL,
+        related_name="llm_decisions",
+        verbose_name=_("decided by"),
+    )
+    channel = models.CharField(_("where"), max_length=16)
+    digest = models.CharField(max_length=80, editable=False)
+    reason = models.TextField(_("reason"), blank=True)
+    decided_at = models.DateTimeField(_("decided"))
+    seal = models.CharField(max_length=80, editable=False)
+
+    class Meta:
+        verbose_name = _("decision")
+        verbose_name_plural = _("decisions")
+        ordering = ("decided_at",)
+
+    def __str__(self) -> str:
+        return f"{self.get_verdict_display()} ({self.decided_at:%Y-%m-%d %H:%M})"

@@ -1,0 +1,196 @@
+"""A run: one task from first message to final answer, stored."""
+
+from dataclasses import asdict
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
+
+from django.conf import settings
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from llm_foundation.chat.messages import ChatMessage, Role
+from llm_foundation.loop.limits import Counters, Limit, RunLimits
+from llm_foundation.loop.states import CallState, RunStatus
+from llm_foundation.models.choices import DATA_CLASSES
+from llm_foundation.models.configurations import Configuration
+from llm_foundation.models.fields import JSONTextField, SealedJSON
+from llm_foundation.vocabulary import DataClass
+
+if TYPE_CHECKING:
+    from django_stubs_ext.db.models.manager import RelatedManager
+
+    from llm_foundation.models.calls import RunToolCall
+
+STATUSES: Final = [
+    (RunStatus.QUEUED.value, _("queued")),
+    (RunStatus.RUNNING.value, _("running")),
+    (RunStatus.WAITING_FOR_APPROVAL.value, _("waiting for a decision")),
+    (RunStatus.WAITING_FOR_INPUT.value, _("waiting for input")),
+    (RunStatus.IN_DOUBT.value, _("in doubt")),
+    (RunStatus.COMPLETED.value, _("completed")),
+    (RunStatus.FAILED.value, _("failed")),
+    (RunStatus.CANCELLED.value, _("cancelled")),
+]
+
+
+class Run(models.Model):
+    """Owner, starter and configuration never change. Everything else is written by ``runs.store``."""
+
+    id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
+    conversation = models.UUIDField(_("conversation"), default=uuid4, editable=False, db_index=True)
+    configuration = models.ForeignKey(
+        Configuration, on_delete=models.PROTECT, related_name="runs", verbose_name=_("configuration")
+    )
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        on_delete=models.SET_NULL,
+        related_name="llm_runs",
+        verbose_name=_("owner"),
+        help_text=_("Tools act with this person's rights."),
+    )
+    starter = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        on_delete=models.SET_NULL,
+        related_name="llm_runs_started",
+        verbose_name=_("started by"),
+    )
+    status = models.CharField(
+        _("status"), max_length=24, choices=STATUSES, default=RunStatus.QUEUED.value, db_index=True
+    )
+    termination_reason = models.CharField(_("reason"), max_length=64, blank=True)
+    error = models.TextField(_("error"), blank=True)
+    truncated = models.CharField(_("ended early by"), max_length=24, blank=True)
+    offer = JSONTextField(_("tools offered"), default=list)
+    limits = JSONTextField(_("limits"), default=dict)
+    high_water = models.CharField(
+        _("highest data class"), max_length=16, choices=DATA_CLASSES, default=DataClass.PUBLIC.value
+    )
+
+    rounds = models.PositiveIntegerField(_("rounds"), default=0)
+    calls_made = models.PositiveIntegerField(_("tool calls"), default=0)
+    input_tokens = models.PositiveBigIntegerField(_("input tokens"), default=0)
+    output_tokens = models.PositiveBigIntegerField(_("output tokens"), default=0)
+    cost = models.DecimalField(_("known cost"), max_digits=14, decimal_places=6, default=0)
+    seconds = models.FloatField(_("seconds at work"), default=0)
+
+    revision = models.PositiveBigIntegerField(default=0, editable=False)
+    lease_owner = models.CharField(max_length=64, blank=True, editable=False)
+    lease_token = models.PositiveBigIntegerField(default=0, editable=False)
+    lease_expires_at = models.DateTimeField(null=True, editable=False)
+    attempts = models.PositiveIntegerField(default=0, editable=False)
+    not_before = models.DateTimeField(null=True, editable=False)
+    cancel_requested_at = models.DateTimeField(null=True, editable=False)
+    next_message_sequence = models.PositiveBigIntegerField(default=1, editable=False)
+    next_event_sequence = models.PositiveBigIntegerField(default=1, editable=False)
+    idempotency_key = models.CharField(max_length=255, null=True, editable=False)  # noqa: DJ001  # null: unique ignores it
+
+    created_at = models.DateTimeField(_("started"), auto_now_add=True, db_index=True)
+    finished_at = models.DateTimeField(_("finished"), null=True, editable=False)
+
+    if TYPE_CHECKING:
+        messages: RelatedManager["RunMessage"]
+        calls: RelatedManager[RunToolCall]
+        events: RelatedManager["RunEvent"]
+
+    class Meta:
+        verbose_name = _("run")
+        verbose_name_plural = _("runs")
+        ordering = ("-created_at",)
+        constraints = (
+            models.UniqueConstraint(fields=("owner", "idempotency_key"), name="llm_run_idempotency_key_per_owner"),
+        )
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+    @property
+    def is_finished(self) -> bool:
+        return RunStatus(self.status).is_terminal
+
+    @property
+    def transcript(self) -> tuple[ChatMessage, ...]:
+        """All messages, decrypted. Raises ``DecryptionFailed`` where one cannot be read."""
+        return tuple(row.message for row in self.messages.order_by("sequence"))
+
+    @property
+    def answer(self) -> str:
+        """The text of the newest answer of the model; empty while there is none."""
+        texts = (message.text for message in reversed(self.transcript) if message.role is Role.ASSISTANT)
+        return next(texts, "")
+
+    @property
+    def pending_calls(self) -> "models.QuerySet[RunToolCall]":
+        """Calls that wait for a person, oldest first."""
+        return self.calls.filter(state=CallState.PENDING).order_by("turn", "index")
+
+    def counters(self) -> Counters:
+        return Counters(
+            rounds=self.rounds,
+            calls=self.calls_made,
+            tokens=self.input_tokens + self.output_tokens,
+            cost=self.cost,
+            seconds=self.seconds,
+        )
+
+    def run_limits(self) -> RunLimits:
+        """The limits as they were when the run began."""
+        stored = dict(self.limits)
+        if stored.get("max_cost") is not None:
+            stored["max_cost"] = Decimal(stored["max_cost"])
+        return RunLimits(**stored)
+
+    def keep_limits(self, limits: RunLimits) -> None:
+        cost = limits.max_cost
+        self.limits = {**asdict(limits), "max_cost": None if cost is None else str(cost)}
+
+    @property
+    def closing(self) -> Limit | None:
+        return Limit(self.truncated) if self.truncated else None
+
+
+class RunMessage(models.Model):
+    """One message of the transcript; append-only."""
+
+    id = models.BigAutoField(primary_key=True)
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="messages")
+    sequence = models.PositiveBigIntegerField()
+    payload_sealed = models.TextField(editable=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    payload = SealedJSON("payload_sealed", row=["run_id", "sequence"])
+
+    class Meta:
+        verbose_name = _("message")
+        verbose_name_plural = _("messages")
+        ordering = ("sequence",)
+        constraints = (models.UniqueConstraint(fields=("run", "sequence"), name="llm_run_message_sequence"),)
+
+    def __str__(self) -> str:
+        return f"{self.run_id} / {self.sequence}"
+
+    @property
+    def message(self) -> ChatMessage:
+        return ChatMessage.from_dict(self.payload)
+
+
+class RunEvent(models.Model):
+    """One entry of the timeline; append-only. ``payload`` holds no content unless ``PRIVACY`` is ``full``."""
+
+    id = models.BigAutoField(primary_key=True)
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="events")
+    sequence = models.PositiveBigIntegerField()
+    kind = models.CharField(_("event"), max_length=48)
+    payload: Any = JSONTextField(default=dict)
+    created_at = models.DateTimeField(_("time"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("event")
+        verbose_name_plural = _("events")
+        ordering = ("sequence",)
+        constraints = (models.UniqueConstraint(fields=("run", "sequence"), name="llm_run_event_sequence"),)
+
+    def __str__(self) -> str:
+        return f"{self.sequence} {self.kind}"

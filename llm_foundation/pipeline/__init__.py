@@ -1,0 +1,1 @@
+"""One model call: from a configuration to the provider and back."""

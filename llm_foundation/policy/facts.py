@@ -1,0 +1,199 @@
+"""Loading what the gate judges: what code declares, what the operator set, who acts, and where data may go."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from django.db.models import Exists, OuterRef, Q
+from django.utils.translation import gettext as _
+
+from llm_foundation.chat.options import ToolDefinition
+from llm_foundation.chat.tool_calls import ToolCall
+from llm_foundation.conf import settings
+from llm_foundation.exceptions import InvalidArguments
+from llm_foundation.loop.state import GateDecision, Verdict
+from llm_foundation.models import Configuration, ToolRecord
+from llm_foundation.models.compiled import CompiledQuery, Parameter
+from llm_foundation.policy import approval
+from llm_foundation.policy.gate import CallFacts, ToolFacts, judge
+from llm_foundation.tools import Tool, registry
+from llm_foundation.tools.arguments import validate_arguments
+from llm_foundation.vocabulary import DataClass, TrustZone
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AbstractBaseUser
+    from django.db.models import QuerySet
+
+    User = AbstractBaseUser
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What a model is told of, and what it is not told of and why."""
+
+    tools: tuple[Tool, ...]
+    refused: tuple[GateDecision, ...]
+
+    @property
+    def definitions(self) -> tuple[ToolDefinition, ...]:
+        return tuple(tool.definition() for tool in self.tools)
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset(tool.name for tool in self.tools)
+
+
+@dataclass(frozen=True)
+class Policy:
+    """The facts of one moment, for one configuration and one acting user. Load it anew for each step."""
+
+    configuration: Configuration
+    user: "User | None"
+    tools: Mapping[str, Tool]
+    switches: Mapping[str, "Switches"]
+    ceilings: Mapping[TrustZone, DataClass]
+    granted: frozenset[str]
+    always_asked: frozenset[str]
+
+    @cached_property
+    def ceiling(self) -> DataClass:
+        return self.configuration.ceiling()
+
+    def facts(self, name: str, *, high_water: DataClass, call: CallFacts | None = None) -> ToolFacts:
+        tool, switches = self.tools.get(name), self.switches.get(name)
+        if tool is None or switches is None:
+            return ToolFacts(name=name, registered=False)
+        return ToolFacts(
+            name=name,
+            registered=True,
+            enabled=switches.enabled,
+            group=switches.group or "",
+            group_enabled=switches.group_enabled is not False,
+            permitted=_permitted(self.user, tool),
+            permission=tool.permission,
+            granted=name in self.granted,
+            data_class=tool.data_class,
+            ceiling=self.ceiling,
+            reaches=tool.reaches,
+            reach_ceiling=self.ceilings[tool.reaches] if tool.reaches else None,
+            high_water=high_water,
+            asks=approval.asks(tool, added=self.always_asked),
+            call=call,
+        )
+
+    def offer(
+        self,
+        requested: Iterable[str | Tool] | None = None,
+        *,
+        high_water: DataClass = DataClass.PUBLIC,
+        unattended: bool = False,
+    ) -> Offer:
+        """``requested`` of ``None`` means everything granted, an empty list nothing, a list that subset, in order."""
+        names = sorted(self.granted) if requested is None else _names(requested)
+        judged = [judge(self.facts(name, high_water=high_water)) for name in names]
+        if unattended:
+            judged = [self._attended(decision) for decision in judged]
+        offered = [decision.tool for decision in judged if decision.verdict is not Verdict.REFUSE]
+        refused = tuple(decision for decision in judged if decision.verdict is Verdict.REFUSE)
+        return Offer(tuple(self.tools[name] for name in offered), refused)
+
+    def _attended(self, decision: GateDecision) -> GateDecision:
+        """Where nobody attends a run, a tool that may pause it is refused, and the reason said."""
+        if decision.verdict is Verdict.REFUSE or approval.unattended([decision.tool], added=self.always_asked):
+            return decision
+        why = _("A call of it may wait for a person, and nobody attends this run.")
+        return GateDecision(decision.tool, Verdict.REFUSE, "unattended", why)
+
+    def judge_call(
+        self, call: ToolCall, *, offered: Collection[str], high_water: DataClass, released: bool = False
+    ) -> GateDecision:
+        """The gate's answer for one call, now."""
+        tool = self.tools.get(call.name)
+        problem = _problem(tool, call)
+        asked = tool is not None and problem is None and self._asks(tool, call.arguments)
+        facts = CallFacts(offered=call.name in offered, problem=problem, asks=asked, released=released)
+        return judge(self.facts(call.name, high_water=high_water, call=facts))
+
+    def _asks(self, tool: Tool, arguments: Mapping[str, Any]) -> bool:
+        return approval.asks(tool, added=self.always_asked, arguments=arguments)
+
+    def acting(self, user: "User | None") -> "Policy":
+        """The same facts for somebody else: a person who decides must be allowed the call as well."""
+        return replace(self, user=user)
+
+
+def load_policy(configuration: Configuration, *, user: "User | None") -> Policy:
+    """Load the facts: one query, and those for the user's permissions."""
+    tools = registry.snapshot()
+    rows = _SWITCHES.fetch(configuration=configuration.pk)
+    switches = {name: Switches(*columns) for name, *columns in rows if name in tools}
+    return Policy(
+        configuration=configuration,
+        user=user,
+        tools=tools,
+        switches=switches,
+        ceilings=settings.TRUST_CEILINGS,
+        granted=frozenset(name for name, switch in switches.items() if switch.granted),
+        always_asked=frozenset(name for name, switch in switches.items() if switch.always_ask),
+    )
+
+
+class Switches(NamedTuple):
+    """What the operator set for a tool. ``group`` and ``group_enabled`` are ``None`` for a tool without group."""
+
+    enabled: bool
+    group: str | None
+    group_enabled: bool | None
+    granted: bool
+    always_ask: bool
+
+
+def _switches() -> "QuerySet[ToolRecord, tuple[Any, ...]]":
+    """The name of each tool, and its ``Switches`` as they are for one configuration."""
+
+    def named(through: Any, **row: Any) -> Exists:
+        here = Parameter("configuration", Configuration._meta.pk)
+        return Exists(through.objects.filter(configuration=here, **row))
+
+    annotated = ToolRecord.objects.order_by().annotate(
+        granted=named(Configuration.tools.through, toolrecord=OuterRef("pk"))
+        | named(Configuration.tool_groups.through, toolgroup=OuterRef("group")),
+        asked=Q(always_ask=True) | named(Configuration.always_ask.through, toolrecord=OuterRef("pk")),
+    )
+    return annotated.values_list("name", "enabled", "group__name", "group__enabled", "granted", "asked")
+
+
+_SWITCHES: Final = CompiledQuery(_switches)
+
+
+def offerable(
+    configuration: Configuration, user: "User | None", requested: Iterable[str | Tool] | None = None
+) -> Offer:
+    """What this user may have this configuration's model call. See ``Policy.offer``."""
+    return load_policy(configuration, user=user).offer(requested)
+
+
+def _names(requested: Iterable[str | Tool]) -> list[str]:
+    """Each name once. A text is refused: each of its letters would count as a name."""
+    if isinstance(requested, str):
+        raise TypeError(f"tools must be a list of names, not the text {requested!r}.")
+    return list(dict.fromkeys(entry.name if isinstance(entry, Tool) else entry for entry in requested))
+
+
+def _permitted(user: "User | None", tool: Tool) -> bool:
+    """Without a user only tools that ask for no permission may run; an inactive user may run nothing."""
+    return (user is None or user.is_active) and tool.may_use(user)
+
+
+def _problem(tool: Tool | None, call: ToolCall) -> str | None:
+    """What is wrong with the arguments, in words that the model can act on."""
+    if call.invalid_arguments is not None:
+        return "The arguments are not a JSON object. Send one JSON object that fits the tool's schema."
+    if tool is None:
+        return None
+    try:
+        validate_arguments(tool, call.arguments)
+    except InvalidArguments as error:
+        return str(error)
+    return None

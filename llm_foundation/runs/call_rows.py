@@ -1,0 +1,120 @@
+"""The rows of a turn's calls: how each kind of progress is written down."""
+
+from typing import Any
+
+from django.utils import timezone
+
+from llm_foundation.loop.next_step import RefusedCall
+from llm_foundation.loop.state import GateDecision, LoopState
+from llm_foundation.loop.states import CallState
+from llm_foundation.models import Run, RunToolCall
+from llm_foundation.runs.events import EventKind, event
+from llm_foundation.runs.operations import ToolExecution, ToolOutcome
+from llm_foundation.runs.previews import make_preview
+from llm_foundation.runs.seals import call_digest
+from llm_foundation.runs.store import Changes
+from llm_foundation.tools import Tool
+from llm_foundation.vocabulary import Effect
+
+
+def new_rows(run: Run, state: LoopState) -> list[RunToolCall]:
+    """One row for each call of the turn that just opened."""
+    rows = []
+    for index, waiting in enumerate(state.open_turn):
+        row = RunToolCall(run=run, turn=state.counters.rounds, index=index)
+        row.call_id, row.tool_name = waiting.call.id, waiting.call.name
+        row.written_call = waiting.call.to_dict()
+        rows.append(row)
+    return rows
+
+
+def describe(row: RunToolCall, tool: Tool | None, decision: GateDecision) -> dict[str, Any]:
+    """What the gate said, and what the tool was when it said so."""
+    if tool is None:
+        return {"reason": decision.reason, "explanation": decision.explanation}
+    return {
+        "reason": decision.reason,
+        "explanation": decision.explanation,
+        "definition_digest": tool.digest,
+        "effect": tool.effect.value,
+    }
+
+
+def refuse(changes: Changes, row: RunToolCall, refused: RefusedCall, *, result: str) -> None:
+    sealed = RunToolCall.result.seal(row, result)
+    decision = refused.decision
+    changes.move(
+        row,
+        CallState.REFUSED,
+        result_sealed=sealed,
+        finished_at=timezone.now(),
+        reason=decision.reason,
+        explanation=decision.explanation,
+    )
+    changes.events.append(event(EventKind.REFUSED, tool=row.tool_name, call=str(row.pk), reason=decision.reason))
+
+
+def put_before_person(
+    changes: Changes, run: Run, row: RunToolCall, execution: ToolExecution, decision: GateDecision
+) -> None:
+    """The call waits: with its preview, and the digest of all that the person will see."""
+    preview = make_preview(execution)
+    described = describe(row, execution.tool, decision)
+    row.effect, row.preview = execution.tool.effect.value, preview.written() if preview else None
+    digest = call_digest(run, row, execution.tool)
+    changes.move(
+        row,
+        CallState.PENDING,
+        preview_sealed=row.preview_sealed,
+        digest=digest,
+        pending_since=timezone.now(),
+        **described,
+    )
+    changes.events.append(event(EventKind.PENDING, tool=row.tool_name, call=str(row.pk), reason=decision.reason))
+
+
+def release(changes: Changes, row: RunToolCall, tool: Tool, decision: GateDecision) -> None:
+    """The gate lets the call run freely."""
+    if row.state == CallState.PROPOSED:
+        changes.move(row, CallState.READY, **describe(row, tool, decision))
+
+
+def fence(changes: Changes, run: Run, row: RunToolCall) -> None:
+    """The mark that is committed before the side effect, so that a crash cannot hide it."""
+    changes.move(
+        row,
+        CallState.EXECUTING,
+        attempt=row.attempt + 1,
+        attempt_token=run.lease_token,
+        started_at=timezone.now(),
+    )
+    changes.events.append(event(EventKind.EXECUTING, tool=row.tool_name, call=str(row.pk), attempt=row.attempt))
+
+
+def settlement(row: RunToolCall, outcome: ToolOutcome) -> dict[str, Any]:
+    """The columns of a call that has ended, or whose end nobody knows."""
+    return {
+        "result_sealed": RunToolCall.result.seal(row, outcome.result.content),
+        "detail_sealed": RunToolCall.detail.seal(row, outcome.detail),
+        "finished_at": None if outcome.state is CallState.IN_DOUBT else timezone.now(),
+    }
+
+
+def settle(changes: Changes, row: RunToolCall, outcome: ToolOutcome) -> None:
+    changes.move(row, outcome.state, **settlement(row, outcome))
+    changes.events.append(settled_event(row, outcome))
+
+
+def already_settled(changes: Changes, row: RunToolCall, outcome: ToolOutcome) -> None:
+    """A transactional call's row was written with its effect; only the timeline is left."""
+    row.state = outcome.state
+    changes.events.append(settled_event(row, outcome))
+
+
+def settled_event(row: RunToolCall, outcome: ToolOutcome) -> Any:
+    content = {"result": outcome.result.content}
+    return event(EventKind.SETTLED, content=content, tool=row.tool_name, call=str(row.pk), state=outcome.state.value)
+
+
+def stricter(left: Effect, right: Effect) -> Effect:
+    return max(left, right, key=lambda effect: effect.strictness)

@@ -1,0 +1,177 @@
+"""What a person says about one pending call. The only way a decision is made."""
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+
+from llm_foundation.exceptions import (
+    AlreadyDecided,
+    DecisionError,
+    DecisionNotPermitted,
+    EncryptionError,
+    LLMFoundationError,
+    StaleDigest,
+)
+from llm_foundation.loop.states import CallState, RunStatus
+from llm_foundation.models import Decision, Run, RunToolCall
+from llm_foundation.policy.facts import load_policy
+from llm_foundation.runs import store
+from llm_foundation.runs.drivers import drive
+from llm_foundation.runs.events import EventKind, event
+from llm_foundation.runs.runtime import refuse_inside_transaction, resume_steps
+from llm_foundation.runs.seals import digest_holds, same_digest, seal_of
+from llm_foundation.runs.verification import DECIDE, why_not_release
+from llm_foundation.tools import registry
+
+if TYPE_CHECKING:
+    from llm_foundation.policy.facts import User
+
+
+_WAITING: Final = (RunStatus.WAITING_FOR_APPROVAL, RunStatus.WAITING_FOR_INPUT, RunStatus.IN_DOUBT)
+_OPEN: Final = (*_WAITING, RunStatus.RUNNING, RunStatus.QUEUED)
+
+
+def decide(
+    call: RunToolCall | UUID | str,
+    *,
+    by: "User",
+    digest: str,
+    verdict: Decision.Verdict,
+    reason: str = "",
+    channel: str = "code",
+) -> Decision:
+    """Decide one pending call, once. The run goes on after the decision is committed, never before.
+
+    ``digest`` is that of what the person saw. Raises ``AlreadyDecided``, ``StaleDigest`` or ``DecisionNotPermitted``;
+    then nothing was written.
+    """
+    refuse_inside_transaction("Deciding a call")
+    call_id = call.pk if isinstance(call, RunToolCall) else call
+    run_id = RunToolCall.objects.values_list("run_id", flat=True).get(pk=call_id)
+    with transaction.atomic(durable=True):
+        run = store.lock(run_id)
+        row = RunToolCall.objects.get(pk=call_id)
+        _require_pending(run, row)
+        _require_permitted(run, row, by, verdict)
+        _require_same(run, row, digest, verdict)
+        decision = _write(row, by=by, verdict=verdict, reason=reason, channel=channel)
+        _move(run, row, decision)
+        transaction.on_commit(lambda: go_on(run_id), robust=True)
+    return decision
+
+
+def obstacle(call: RunToolCall, *, by: "User", verdict: Decision.Verdict) -> LLMFoundationError | None:
+    """What would keep this person from deciding so now, for screens that say it beforehand. Writes nothing."""
+    try:
+        _require_pending(call.run, call)
+        _require_permitted(call.run, call, by, verdict)
+        _require_same(call.run, call, call.digest, verdict)
+    except (DecisionError, EncryptionError) as error:
+        return error
+    return None
+
+
+def go_on(run_id: UUID) -> None:
+    """Execute what a decision released. The decision stands whatever happens here."""
+    drive(resume_steps(run_id))
+
+
+def _require_pending(run: Run, row: RunToolCall) -> None:
+    if row.state == CallState.PENDING and run.status in _OPEN:
+        return
+    decision = Decision.objects.filter(call=row).select_related("decider").order_by("decided_at").last()
+    if decision is None:
+        state = row.get_state_display() if row.state != CallState.PENDING else run.get_status_display()
+        raise AlreadyDecided(
+            _("This call no longer waits for a decision: %(state)s.") % {"state": state}, state=row.state
+        )
+    facts = {
+        "who": decision.decider or _("somebody"),
+        "what": decision.get_verdict_display(),
+        "when": date_format(_local(decision.decided_at), "DATETIME_FORMAT"),
+    }
+    raise AlreadyDecided(
+        _("%(who)s has decided this call already (%(what)s, %(when)s).") % facts,
+        state=row.state,
+        decider=str(facts["who"]),
+        verdict=decision.verdict,
+        decided_at=decision.decided_at,
+    )
+
+
+def _local(moment: datetime) -> datetime:
+    """Naive where the project keeps naive times."""
+    return timezone.localtime(moment) if timezone.is_aware(moment) else moment
+
+
+def _require_permitted(run: Run, row: RunToolCall, by: "User", verdict: Decision.Verdict) -> None:
+    """Denying needs the permission; releasing needs to be allowed the call oneself as well."""
+    if not by.is_active or not by.has_perm(DECIDE):  # type: ignore[attr-defined]  # AnonymousUser answers False
+        message = _("Deciding tool calls needs the permission “%(permission)s”.") % {"permission": DECIDE}
+        raise DecisionNotPermitted(message, rule="permission")
+    if verdict == Decision.Verdict.DENIED:
+        return
+    if row.preview and row.preview["failed"]:
+        message = _("Its preview failed, so nobody can see what the call would do: it can only be denied.")
+        raise DecisionNotPermitted(message, rule="preview")
+    policy = load_policy(run.configuration, user=by)
+    if refusal := why_not_release(run, row, by, policy=policy):
+        rule, message = refusal
+        raise DecisionNotPermitted(message, rule=rule)
+
+
+def _require_same(run: Run, row: RunToolCall, digest: str, verdict: Decision.Verdict) -> None:
+    """What was shown is what is stored; and what is stored is what would run, where the call is to be released."""
+    if not same_digest(digest, row.digest):
+        raise StaleDigest(_("This call is not the one that you were shown. Look at it again, then decide."))
+    if verdict == Decision.Verdict.DENIED:
+        return
+    tool = registry.get(row.tool_name)
+    if tool is None or not digest_holds(run, row, tool):
+        raise StaleDigest(_("Its tool, or the call itself, has changed since it was asked for: it can only be denied."))
+
+
+def _write(row: RunToolCall, *, by: Any, verdict: Decision.Verdict, reason: str, channel: str) -> Decision:
+    decision = Decision(
+        call=row,
+        verdict=verdict,
+        decider=by,
+        channel=channel,
+        digest=row.digest,
+        reason=reason,
+        decided_at=timezone.now(),
+    )
+    decision.seal = seal_of(decision)
+    decision.save(force_insert=True)
+    return decision
+
+
+def _move(run: Run, row: RunToolCall, decision: Decision) -> None:
+    """The call's way and the decision are one transaction; the run is queued, and whoever is free takes it."""
+    if decision.verdict == Decision.Verdict.APPROVED:
+        values: dict[str, Any] = {"state": CallState.READY}
+    else:
+        sealed = RunToolCall.result.seal(row, _denial(decision.reason))
+        values = {"state": CallState.DENIED, "result_sealed": sealed, "finished_at": timezone.now()}
+    store.require_row(RunToolCall.objects.filter(pk=row.pk, state=CallState.PENDING).update(**values), row.pk)
+    Run.objects.filter(pk=run.pk, status__in=_WAITING).update(status=RunStatus.QUEUED)
+    decided = event(
+        EventKind.DECIDED,
+        content={"reason": decision.reason},
+        tool=row.tool_name,
+        call=str(row.pk),
+        verdict=str(decision.verdict),
+        decider=str(decision.decider_id),
+    )
+    store.append_events(run, [decided])
+
+
+def _denial(reason: str) -> str:
+    """What the model is told. In English, like all that models are told."""
+    said = f" They said: {reason}" if reason else ""
+    return f"Error: a person denied this call; it was not executed.{said}"

@@ -1,0 +1,89 @@
+"""A tool call that may run now, and what can come of it."""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypedDict
+
+from llm_foundation.conf import settings
+from llm_foundation.exceptions import InvalidArguments, InvalidResult, NotExecuted, ToolTimedOut
+from llm_foundation.loop.states import CallState
+from llm_foundation.tools import (
+    Effect,
+    Tool,
+    ToolContext,
+    ToolResult,
+    aexecute,
+    execute,
+    preview_lines,
+    validate_arguments,
+)
+
+logger = logging.getLogger("llm_foundation.tools")
+
+
+class _Bounds(TypedDict):
+    timeout: float
+    limit: int
+
+
+_FAILED: Final = "Error: the tool {tool} failed; it changed nothing."
+_UNSHOWN: Final = "The tool {tool} did its work, but its result cannot be shown."
+_UNKNOWN: Final = "Error: the tool {tool} failed, and nobody knows whether it took effect. Do not call it again."
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutcome:
+    """How a call ended. ``detail`` is for the log and the run's page: an exception's text may hold credentials."""
+
+    state: CallState
+    result: ToolResult
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolExecution:
+    """``effect`` is the stricter of what the code says and what the run stored."""
+
+    tool: Tool
+    arguments: Mapping[str, Any]
+    context: ToolContext
+    effect: Effect
+
+    def run(self) -> ToolResult:
+        """Call the tool; what it raises is the caller's to handle."""
+        return execute(self.tool, self._validated(), self.context, **_bounds())
+
+    async def arun(self) -> ToolResult:
+        return await aexecute(self.tool, self._validated(), self.context, **_bounds())
+
+    def preview(self) -> tuple[str, ...]:
+        """The lines of the tool's own preview, none where it declares none."""
+        return preview_lines(self.tool, self._validated(), self.context)
+
+    def _validated(self) -> dict[str, Any]:
+        return validate_arguments(self.tool, self.arguments)
+
+
+def _bounds() -> _Bounds:
+    return {"timeout": settings.TOOL_TIMEOUT, "limit": settings.MAX_RESULT_CHARACTERS}
+
+
+def succeeded(result: ToolResult) -> ToolOutcome:
+    return ToolOutcome(CallState.FAILED if result.is_error else CallState.SUCCEEDED, result)
+
+
+def failed(execution: ToolExecution, error: Exception) -> ToolOutcome:
+    """What a raised exception means for the call: it depends on what the tool does to the world."""
+    tool = execution.tool.name
+    if isinstance(error, NotExecuted | InvalidArguments):
+        return ToolOutcome(CallState.FAILED, ToolResult(f"Error: {error}", is_error=True), detail=str(error))
+    logger.error("Tool %s failed", tool, exc_info=error)
+    detail = f"{type(error).__name__}: {error}"
+    if execution.effect in (Effect.IDEMPOTENT_WRITE, Effect.NON_IDEMPOTENT_WRITE):
+        if isinstance(error, InvalidResult):  # the tool ran to its end: its effect is no secret, only its result
+            return ToolOutcome(CallState.SUCCEEDED, ToolResult(_UNSHOWN.format(tool=tool)), detail)
+        unknown = ToolResult(_UNKNOWN.format(tool=tool), is_error=True)
+        return ToolOutcome(CallState.IN_DOUBT, unknown, detail)
+    text = f"Error: {error}" if isinstance(error, ToolTimedOut) else _FAILED.format(tool=tool)
+    return ToolOutcome(CallState.FAILED, ToolResult(text, is_error=True), detail)
