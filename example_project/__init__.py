@@ -1,0 +1,1 @@
+"""The support desk of a small shop, run with django-llm-foundation: what the demo shows."""

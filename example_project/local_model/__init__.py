@@ -1,0 +1,1 @@
+"""A real language model, very small, served on this machine without a key. See ``README.md`` here."""
