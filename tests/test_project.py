@@ -18,7 +18,6 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "llm_foundation"
 SOURCES = [path for path in sorted(PACKAGE.rglob("*.py")) if "migrations" not in path.parts]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-PAGES = [path for path in sorted((ROOT / "docs").rglob("*.md")) if path != ROOT / "docs" / "README.md"]
 
 
 def test_version_of_the_distribution_is_the_one_the_package_names():
@@ -84,18 +83,6 @@ def test_wheel_holds_every_file_of_the_package_and_none_beside_it(tmp_path):
     written = {str(path.relative_to(ROOT)) for path in PACKAGE.rglob("*") if path.is_file()}
     assert packed == {name for name in written if not re.search(r"/__pycache__/|/\.", name)}
     assert "llm_foundation/py.typed" in packed
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_page_of_the_docs_is_in_the_index(page):
-    index = ROOT / "docs" / "README.md"
-    assert f"({page.relative_to(index.parent)})" in index.read_text()
-
-
-def test_links_in_the_docs_lead_to_files():
-    for page in [*PAGES, ROOT / "docs" / "README.md", ROOT / "README.md", ROOT / "SECURITY.md", ROOT / "CHANGELOG.md"]:
-        for link in re.findall(r"\]\((?!https?:|#|mailto:)([^)#]+)", page.read_text()):
-            assert (page.parent / link).exists(), f"{page.name} links to {link}"
 
 
 def test_every_dependency_is_explained():

@@ -110,8 +110,8 @@ class Policy:
     ) -> GateDecision:
         """The gate's answer for one call, now."""
         tool = self.tools.get(call.name)
-        problem = _problem(tool, call)
-        asked = tool is not None and problem is None and self._asks(tool, call.arguments)
+        arguments, problem = _validated(tool, call)
+        asked = tool is not None and problem is None and self._asks(tool, arguments)
         facts = CallFacts(offered=call.name in offered, problem=problem, asks=asked, released=released)
         return judge(self.facts(call.name, high_water=high_water, call=facts))
 
@@ -186,14 +186,13 @@ def _permitted(user: "User | None", tool: Tool) -> bool:
     return (user is None or user.is_active) and tool.may_use(user)
 
 
-def _problem(tool: Tool | None, call: ToolCall) -> str | None:
-    """What is wrong with the arguments, in words that the model can act on."""
+def _validated(tool: Tool | None, call: ToolCall) -> tuple[Mapping[str, Any], str | None]:
+    """The arguments as the tool takes them, or what is wrong with them in words that the model can act on."""
     if call.invalid_arguments is not None:
-        return "The arguments are not a JSON object. Send one JSON object that fits the tool's schema."
+        return {}, "The arguments are not a JSON object. Send one JSON object that fits the tool's schema."
     if tool is None:
-        return None
+        return {}, None
     try:
-        validate_arguments(tool, call.arguments)
+        return validate_arguments(tool, call.arguments), None
     except InvalidArguments as error:
-        return str(error)
-    return None
+        return {}, str(error)

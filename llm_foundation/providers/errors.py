@@ -20,7 +20,7 @@ class ErrorReader:
     """Makes errors for one provider and model. Never raises one of its own, whatever it is given."""
 
     def __init__(self, *, provider: str, model: str, secret: str = "") -> None:
-        self._names = {"provider": provider, "model": model}
+        self._names: dict[str, Any] = {"provider": provider, "model": model}
         self._secret = secret
 
     def of_answer(self, status: int, headers: Mapping[str, str], body: bytes) -> ProviderError:
@@ -48,8 +48,7 @@ class ErrorReader:
         partial: CompletionResponse | None = None,
     ) -> InvalidResponse:
         """The error that an answer without sense is."""
-        told: dict[str, Any] = {"status": status, "request_id": _request_id(headers or {}), "partial": partial}
-        return kind(problem, **told, **self._names)
+        return kind(problem, partial=partial, status=status, request_id=_request_id(headers or {}), **self._names)
 
     def _error(
         self,

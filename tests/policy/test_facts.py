@@ -124,3 +124,28 @@ def test_a_tool_itself_is_as_good_as_its_name_and_a_text_is_not_a_list() -> None
         assert offered(here, [TOOLS["weather"], "find_order"]) == ["weather", "find_order"]  # type: ignore[list-item]
         with pytest.raises(TypeError, match="not the text 'weather'"):
             offered(here, "weather")  # type: ignore[arg-type]
+
+
+def test_a_rule_that_decides_by_the_arguments_is_given_them_as_the_tool_takes_them() -> None:
+    from dataclasses import replace
+    from decimal import Decimal
+
+    from llm_foundation.chat.tool_calls import ToolCall
+    from llm_foundation.loop.state import Verdict
+    from llm_foundation.tools import registry
+    from llm_foundation.vocabulary import DataClass
+    from tests.practice import TOOLS
+
+    with desk("refund_order") as here:
+        by_amount = replace(TOOLS["refund_order"], approval=lambda arguments: arguments["amount"] > Decimal(20))
+        with registry.isolated(by_amount):
+            policy = load_policy(Configuration.objects.by_slug("support"), user=here.clerk)
+            verdicts = [
+                policy.judge_call(
+                    ToolCall(name="refund_order", arguments={"number": "1", "amount": amount}),
+                    offered=["refund_order"],
+                    high_water=DataClass.PUBLIC,
+                ).verdict
+                for amount in ("5", "19.99", "20.01")
+            ]
+    assert verdicts == [Verdict.ALLOW, Verdict.ALLOW, Verdict.ASK]

@@ -26,7 +26,7 @@ def test_the_second_of_two_decisions_is_told_who_decided_and_what() -> None:
         call = waiting_call(here)
         llm.deny(call, by=here.approver, digest=call.digest)
 
-        with pytest.raises(AlreadyDecided, match="approver has decided this call already .denied") as caught:
+        with pytest.raises(AlreadyDecided, match=r"approver has decided this call already \(denied") as caught:
             llm.approve(call, by=here.approver, digest=call.digest)
 
     assert (caught.value.decider, caught.value.verdict, caught.value.state) == ("approver", "denied", "denied")

@@ -1,0 +1,124 @@
+"""The how-to pages, followed from top to bottom in the shop of the tutorial."""
+
+import re
+from collections.abc import Callable
+
+from llm_foundation import ChatOptions
+from tests.docs.pages import DOCS, section, tables
+from tests.loopback import answer, events
+from tests.practice import Model, calls, text
+
+HOW_TO = DOCS / "how-to"
+Follow = Callable[..., None]
+
+
+def test_write_a_tool(follow: Follow) -> None:
+    follow(
+        HOW_TO / "write-a-tool.md",
+        """
+from decimal import Decimal
+from django.core.management import call_command
+from llm_foundation.models import ToolRecord
+from llm_foundation.tools import ToolContext, preview_lines, registry, validate_arguments
+
+call_command("check", "--fail-level", "WARNING")
+tools = registry.snapshot()
+sorted(tools)[:4]  # ['cancel_order', 'count_orders', 'find_order', 'give_credit']
+tools["count_orders"].parameters["properties"]["limit"]["description"]  # 'stop counting there.'
+tools["count_orders"](status="delivered")  # 1
+[tools["give_credit"].asks({"amount": amount}) for amount in ("20", "20.01", "much")]  # [False, True, True]
+tools["revenue"].may_use(None)  # False
+"number" in tools["order_parcel"].parameters["properties"]  # True
+"context" in tools["order_parcel"].parameters["properties"]  # False
+preview_lines(tools["cancel_order"], {"number": "2026-1138"}, ToolContext())[0]
+tools["mark_sent"].group  # 'orders'
+ToolRecord.objects.filter(name="mark_sent", group__name="orders", asks="always").exists()  # True
+""",
+        file="shop/llm_tools.py",
+    )
+
+
+def test_chat_and_stream(follow: Follow, model: Model) -> None:
+    story = events({"choices": [delta("Once ")]}, {"choices": [delta("upon a time.")]}, {"choices": [STOP]})
+    model.says(
+        text("On its way."),
+        text("Tomorrow."),
+        text("The lid."),
+        text("Yes."),
+        calls("find_order", number="2026-1138"),
+        story,
+        text("Hello."),
+        story,
+        answer(json={"error": {"message": "slow down"}}, status=429, headers={"Retry-After": "7"}),
+    )
+    follow(HOW_TO / "chat-and-stream.md")
+
+    _, conversation, picture, brief, *_ = model.asked
+    assert [message["content"] for message in conversation["messages"]] == [
+        "Where is my parcel?",
+        "On its way.",
+        "And when does it arrive?",
+    ]
+    assert picture["messages"][0]["content"][1]["type"] == "image_url"
+    assert (brief["temperature"], brief["max_tokens"]) == (0, 50)
+    assert len(model.asked) == 9
+
+
+STOP = {"index": 0, "delta": {}, "finish_reason": "stop"}
+
+
+def delta(content: str) -> dict[str, object]:
+    return {"index": 0, "delta": {"content": content}, "finish_reason": None}
+
+
+def test_run_without_storage(follow: Follow, model: Model) -> None:
+    look_up = calls("find_order", number="2026-1138")
+    model.says(look_up, text("It was delivered."), text("You are welcome."))
+    model.says(calls("refund_order", number="2026-1138", amount="20.00"))
+    model.says(look_up, text("One order, delivered."))
+    follow(
+        HOW_TO / "run-without-storage.md",
+        "from llm_foundation.models import Run\nfrom shop.models import Order",
+        "Run.objects.exists()  # False",
+        "str(Order.objects.get())  # '2026-1138: 0.00 of 89.90 refunded'",
+    )
+    offered = [[tool["function"]["name"] for tool in asked["tools"]] for asked in model.asked]
+    assert offered[0] == ["find_order", "refund_order"]
+    assert offered[-1] == ["find_order"]
+
+
+def test_test_your_tools(follow: Follow) -> None:
+    follow(HOW_TO / "test-your-tools.md")
+
+
+def test_run_and_decide_in_code(follow: Follow, model: Model) -> None:
+    model.says(calls("refund_order", number="2026-1138", amount="20.00"))
+    model.says(answer(json={"error": {"message": "slow down"}}, status=429))
+    model.says(text("Refunded."), text("Hello."))
+    follow(
+        HOW_TO / "run-and-decide-in-code.md",
+        "from django.test import RequestFactory",
+        "request = RequestFactory().post('/', {'question': 'Hello'})\nrequest.user = clerk",
+        "refund(request).content  # b'Hello.'",
+    )
+
+
+def test_parameters_of_a_configuration_are_all_named() -> None:
+    [listed] = re.findall(r"- \*\*Parameters\*\*.*?\n-", (HOW_TO / "connect-a-provider.md").read_text(), re.DOTALL)
+    assert re.findall(r"`(\w+)`", listed) == list(ChatOptions.model_fields)
+
+
+def test_connect_a_provider(follow: Follow, model: Model) -> None:
+    model.says(text("Yes."))
+    page = HOW_TO / "connect-a-provider.md"
+    head, *rows = tables(section(page, "Common ones"))[0]
+    records = [dict(zip(head[1:], row[1:], strict=True)) for row in rows]
+    filled = [{label: value for label, value in record.items() if value} for record in records]
+    follow(
+        page,
+        "from tests.docs import admin_visits",
+        f"for number, fields in enumerate({filled!r}):\n"
+        "    admin_visits.add('provider', {'Name': f'number-{number}', **fields})",
+        "from llm_foundation.models import Provider",
+        f"Provider.objects.count()  # {len(rows) + 1}",
+    )
