@@ -11,12 +11,14 @@ import urllib.parse
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Timer
 
 import pytest
 
 from example_project.demo.site import free_port
 
 ROOT = Path(__file__).parent.parent.parent
+LONGEST_DEMO = 180  # seconds
 
 
 class Visitor:
@@ -48,7 +50,10 @@ def demo(tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
     with subprocess.Popen(
         command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as process:
+        patience = Timer(LONGEST_DEMO, process.kill)  # whatever it waits for then, the test fails and does not wait too
+        patience.start()
         yield process
+        patience.cancel()
         process.kill()
 
 

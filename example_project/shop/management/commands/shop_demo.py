@@ -33,7 +33,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, model: str, model_id: str, check: bool, port: int | None, **options: Any) -> None:
         page = Page(self.stdout)
         try:
-            with interrupted_by_sigterm(), MODELS[model](model_id) as reached:
+            with interruptible(), MODELS[model](model_id) as reached:
                 show(page, reached, check=check, port=port)
         except (ModelMissing, SiteDown) as error:
             raise CommandError(str(error)) from error
@@ -42,13 +42,14 @@ class Command(BaseCommand):
 
 
 @contextmanager
-def interrupted_by_sigterm() -> Iterator[None]:
-    """Whoever ends the demo ends what it has started as well."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+def interruptible() -> Iterator[None]:
+    """Whoever ends the demo ends what it has started as well; also Ctrl-C where a shell in the background ignores it."""
+    before = {number: signal.signal(number, signal.default_int_handler) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def show(page: Page, reached: Reached, *, check: bool, port: int | None) -> None:
