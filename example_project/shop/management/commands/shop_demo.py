@@ -43,7 +43,7 @@ class Command(BaseCommand):
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Whoever ends the demo ends what it has started as well; also Ctrl-C where a shell in the background ignores it."""
+    """Whoever ends the demo ends what it started as well, also where a shell in the background ignores Ctrl-C."""
     before = {number: signal.signal(number, signal.default_int_handler) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
