@@ -9,6 +9,7 @@ IdCodec = Callable[[str], str]
 
 _DIGITS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _NINE: Final = re.compile(r"[a-zA-Z0-9]{9}")
+_PLAIN: Final = re.compile(r"[a-zA-Z0-9_-]+")
 
 
 def at_most_40(call_id: str) -> str:
@@ -27,3 +28,8 @@ def nine_alphanumerics(call_id: str) -> str:
         return call_id
     number = int.from_bytes(sha256(call_id.encode()).digest()[:8])
     return "".join(_DIGITS[number // 62**place % 62] for place in range(9))
+
+
+def letters_digits_dashes(call_id: str) -> str:
+    """Anthropic takes nothing else in an id; other providers write ``functions.get:0``."""
+    return at_most_64(call_id) if _PLAIN.fullmatch(call_id) else f"call_{sha256(call_id.encode()).hexdigest()[:24]}"

@@ -37,6 +37,8 @@ class EndpointProfile:
     arrangements: tuple[Arrangement, ...] = (quirks.files_after_results,)
     empty_content: str | None = None
     """What stands beside calls without text: null (vercel/ai#13466), or "" (lmstudio-bug-tracker#261)."""
+    is_openai: bool = False
+    """Whether OpenAI's own service answers, with the limits and abilities of that."""
     replays: frozenset[str] = frozenset()
     """Which of the owner's own context goes back to it."""
     blank_reasoning: bool = False
@@ -66,6 +68,7 @@ _PROFILES: Final = (
         "openai",
         "https://api.openai.com/v1",
         call_id=at_most_40,
+        is_openai=True,
         system_role=quirks.developer_role,
         max_tokens=quirks.max_completion_tokens,
         strict_tools=True,
@@ -76,6 +79,7 @@ _PROFILES: Final = (
         address=quirks.azure_address,
         key_header="api-key",
         call_id=at_most_40,
+        is_openai=True,
         max_tokens=quirks.azure_max_tokens,
         strict_tools=True,
         description_limit=1024,

@@ -10,6 +10,7 @@ from llm_foundation.providers.wire_json import as_list, as_object, from_json
 
 _MAX_DEPTH: Final = 4
 _MAX_TEXT: Final = 4_000
+_MAX_DETAILS: Final = 16
 
 _KEY_SHAPES: Final = re.compile(
     r"\b(?:sk|pk|rk|gsk|xai|hf|nvapi|sess)[-_][\w*.-]{8,}|\bAIza[\w-]{16,}|\beyJ[\w.-]{20,}|\bBearer\s+\S{8,}"
@@ -26,6 +27,8 @@ class ErrorFacts:
     codes: frozenset[str] = frozenset()
     status: int | None = None
     failed_generation: str | None = None
+    retry_delay: str = ""
+    """How long to wait, where Google says so beside the message: ``48s``."""
 
 
 def facts_of_bytes(body: bytes) -> ErrorFacts:
@@ -49,6 +52,7 @@ def facts_of(payload: Any) -> ErrorFacts:
         codes=frozenset(code for entry in objects for code in _codes(entry)),
         status=next((status for entry in objects if (status := _status(entry)) is not None), None),
         failed_generation=failed if isinstance(failed, str) else None,
+        retry_delay=next(filter(None, map(_retry_delay, objects)), ""),
     )
 
 
@@ -109,6 +113,12 @@ def _status(entry: dict[str, Any]) -> int | None:
         if len(text) == 3 and text.isdecimal() and 400 <= int(text) <= 599:
             return int(text)
     return None
+
+
+def _retry_delay(entry: dict[str, Any]) -> str:
+    """What stands in one of Google's ``details``, next to links and quotas."""
+    delays = (as_object(detail).get("retryDelay") for detail in as_list(entry.get("details"))[:_MAX_DETAILS])
+    return next((delay for delay in delays if isinstance(delay, str) and delay[:1].isdecimal()), "")
 
 
 def _page_title(page: str) -> str:

@@ -31,23 +31,25 @@ _WORDS: Final[dict[ErrorKind, str]] = {
     InvalidResponse: "tool_use_failed json_validate_failed",  # the model's own mistake, no outage (opencode#1018)
     QuotaExhausted: (
         "insufficient_quota billing_hard_limit_reached billing_not_active insufficient_balance insufficient_credits"
-        " payment_required quota_exceeded"
+        " payment_required quota_exceeded billing_error"
     ),
     AuthenticationFailed: "invalid_api_key authentication_error api_key_invalid unauthenticated unauthorized",
-    ModelNotFound: "model_not_found deploymentnotfound model_not_available unknown_model",
+    ModelNotFound: "model_not_found deploymentnotfound model_not_available unknown_model not_found_error",
     RateLimited: "rate_limit_exceeded rate_limit_error too_many_requests",
     Overloaded: "overloaded overloaded_error engine_overloaded_error unavailable_error",
+    TimedOut: "timeout_error",
     PermissionRefused: "permission_error permission_denied access_denied",
 }
 _BY_CODE: Final = {word: kind for kind, words in _WORDS.items() for word in words.split()}
 
 _TEXTS: Final[dict[ErrorKind, str]] = {
     ContextLengthExceeded: (
-        r"context (length|window|size)|maximum context|(prompt|input) (is )?too long|too many (input )?tokens"
-        r"|reduce (the length|your message size)|exceeds? the (model|available context)"
+        r"context (length|window|size|limit)|maximum context|(prompt|input) (is )?too long|too many (input )?tokens"
+        r"|reduce (the length|your message size)|exceeds? the (model|available context|maximum number of tokens)"
     ),
     ContentRefused: (
-        r"content (management )?policy|safety (system|policy|filter)|flagged (by|as|for)|require[sd]? moderation"
+        r"content (management |filtering )?policy|safety (system|policy|filter)|flagged (by|as|for)"
+        r"|require[sd]? moderation"
     ),
     QuotaExhausted: (
         r"insufficient (account )?(balance|quota|credits?|funds)|credit balance|current quota|more credits"
@@ -57,9 +59,10 @@ _TEXTS: Final[dict[ErrorKind, str]] = {
         r"(invalid|incorrect|missing|no|wrong) (authentication|api.?key|auth)"
         r"|api.?key( is)? (not valid|invalid|missing|required)"
     ),
-    ModelNotFound: r"model\b.{0,120}?(not exist|not found|is not available|unknown)|(unknown|invalid) model",
+    ModelNotFound: r"models?\b.{0,120}?(not exist|not found|is not available|unknown)|(unknown|invalid) model",
     RateLimited: r"rate.?limit|too many requests",
     Overloaded: r"overloaded|(over|at) capacity|server is busy",
+    PermissionRefused: r"user location is not supported",  # Gemini, in countries where it is not sold
 }
 _BY_TEXT: Final = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in _TEXTS.items()}
 
@@ -91,6 +94,8 @@ def kind_of_error(status: int | None, facts: ErrorFacts, *, waits: bool) -> Erro
         kind = _by_text(facts.message, waits=waits)
     elif kind is None and _TEMPLATE.search(facts.message):
         return InvalidRequest  # llama.cpp#19851: a 500, but the same messages will always fail
+    if kind is None and status is None and "invalid_request_error" in facts.codes:
+        return InvalidRequest
     return kind or _by_status(status)
 
 

@@ -57,7 +57,7 @@ class ErrorReader:
         facts: ErrorFacts,
         partial: CompletionResponse | None = None,
     ) -> ProviderError:
-        wait = retry_after(headers, facts.message)
+        wait = retry_after(headers, facts.message, facts.retry_delay)
         said = facts.status if status is None or 200 <= status < 300 else status
         kind = kind_of_error(said, facts, waits=wait is not None)
         told: dict[str, Any] = {

@@ -4,6 +4,7 @@ What is dropped here only makes a schema wider: arguments are validated against 
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from llm_foundation.chat.frozen import thaw
@@ -49,38 +50,45 @@ def object_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     return kept | {"type": "object", "properties": properties} | ({"required": names} if names else {})
 
 
-def strict_schema(schema: Mapping[str, Any]) -> dict[str, Any] | None:
+@dataclass(frozen=True, slots=True)
+class _Strictness:
+    root: Mapping[str, Any]
+    all_required: bool
+
+
+def strict_schema(schema: Mapping[str, Any], *, all_required: bool = True) -> dict[str, Any] | None:
     """The schema in OpenAI's strict subset: nothing additional, every key required. ``None`` where that is impossible.
 
     Free maps, "anything", and keys that may be left out but not null have no strict form: a strict free map would
-    always come empty (getzep/graphiti#1751).
+    always come empty (getzep/graphiti#1751). Without ``all_required`` any key may be left out.
     """
     root = _resolved_root(thaw(dict(schema)))
+    rules = _Strictness(root, all_required)
     try:
-        projected = _strict(root, root)
+        projected = _strict(root, rules)
         if projected.get("type") != "object":
             return None
         for keyword in _DEFINITIONS:
             if keyword in root:
-                projected[keyword] = {name: _strict(entry, root) for name, entry in as_object(root[keyword]).items()}
+                projected[keyword] = {name: _strict(entry, rules) for name, entry in as_object(root[keyword]).items()}
     except (_Inexpressible, RecursionError):
         return None
     return projected
 
 
-def _strict(schema: Any, root: Mapping[str, Any]) -> dict[str, Any]:
+def _strict(schema: Any, rules: _Strictness) -> dict[str, Any]:
     if not isinstance(schema, dict):
         raise _Inexpressible
     schema = _unwrapped(schema)
     if "$ref" in schema:
-        if _target(schema, root) is None:
+        if _target(schema, rules.root) is None:
             raise _Inexpressible
         return {"$ref": schema["$ref"]}
     described = {key: schema[key] for key in ("title", "description") if key in schema}
-    branches = [_strict(branch, root) for branch in _alternatives(schema)]
+    branches = [_strict(branch, rules) for branch in _alternatives(schema)]
     if branches:
         return described | {"anyOf": branches}
-    return described | _strict_typed(schema, root)
+    return described | _strict_typed(schema, rules)
 
 
 def _unwrapped(schema: dict[str, Any]) -> dict[str, Any]:
@@ -105,7 +113,7 @@ def _alternatives(schema: dict[str, Any]) -> Iterator[Any]:
         yield from ({**schema, "type": kind} for kind in kinds)
 
 
-def _strict_typed(schema: dict[str, Any], root: Mapping[str, Any]) -> dict[str, Any]:
+def _strict_typed(schema: dict[str, Any], rules: _Strictness) -> dict[str, Any]:
     kind = schema.get("type") or _type_of_values(schema)
     kinds = kind if isinstance(kind, list) else [kind]
     if not kinds or not all(isinstance(name, str) and name in _STRICT_KEYWORDS for name in kinds):
@@ -114,23 +122,25 @@ def _strict_typed(schema: dict[str, Any], root: Mapping[str, Any]) -> dict[str, 
     kept = {key: thaw(schema[key]) for key in keywords if key in schema and _is_supported(key, schema[key])}
     written = {"type": kind, **kept}
     if kind == "object":
-        return written | _strict_object(schema, root)
+        return written | _strict_object(schema, rules)
     if kind == "array":
-        return written | {"items": _strict(schema.get("items"), root)}
+        return written | {"items": _strict(schema.get("items"), rules)}
     return written
 
 
-def _strict_object(schema: dict[str, Any], root: Mapping[str, Any]) -> dict[str, Any]:
+def _strict_object(schema: dict[str, Any], rules: _Strictness) -> dict[str, Any]:
     properties = schema.get("properties")
     if schema.get("additionalProperties") or "patternProperties" in schema or not isinstance(properties, dict):
         raise _Inexpressible
-    if not properties and schema is not root and schema.get("additionalProperties") is not False:
+    if not properties and schema is not rules.root and schema.get("additionalProperties") is not False:
         raise _Inexpressible
     required = as_list(schema.get("required"))
-    if any(name not in required and not _may_be_null(entry, root) for name, entry in properties.items()):
+    optional = [name for name in properties if name not in required]
+    if rules.all_required and not all(_may_be_null(properties[name], rules.root) for name in optional):
         raise _Inexpressible
-    projected = {name: _strict(entry, root) for name, entry in properties.items()}
-    return {"properties": projected, "required": list(properties), "additionalProperties": False}
+    projected = {name: _strict(entry, rules) for name, entry in properties.items()}
+    kept = [name for name in properties if rules.all_required or name in required]
+    return {"properties": projected, "required": kept, "additionalProperties": False}
 
 
 def _may_be_null(schema: Any, root: Mapping[str, Any]) -> bool:

@@ -5,11 +5,12 @@ from typing import Any, Final
 
 from llm_foundation.chat.completions import CompletionResponse, FinishReason, Usage
 from llm_foundation.chat.provider_state import StateOwner
-from llm_foundation.chat.stream import ReasoningDelta, StreamEvent, TextDelta
+from llm_foundation.chat.stream import StreamEvent
+from llm_foundation.providers.answer_pieces import FirstChoice, SaidTexts
 from llm_foundation.providers.openai_chat_calls import Calls
 from llm_foundation.providers.openai_chat_chunks import Chunks, ReasoningDetails
 from llm_foundation.providers.openai_chat_state import kept_state
-from llm_foundation.providers.openai_chat_usage import read_usage
+from llm_foundation.providers.openai_usage import read_usage
 from llm_foundation.providers.text_pieces import TextPieces
 from llm_foundation.providers.wire_json import as_list, as_object, as_text
 
@@ -47,9 +48,8 @@ class Answer:
         metadata: Mapping[str, Any] | None = None,
     ) -> None:
         self._owner = owner
-        self._choice: Any = None
-        self._text, self._reasoning, self._refusal = TextPieces(), TextPieces(), TextPieces()
-        self._reasoning_content = TextPieces()
+        self._choice, self._said = FirstChoice("choices"), SaidTexts()
+        self._refusal, self._reasoning_content = TextPieces(), TextPieces()
         self._details, self._chunks = ReasoningDetails(), Chunks()
         self._extra_content: dict[str, Any] = {}
         self._calls = Calls(names=names, taken_ids=taken_ids)
@@ -68,14 +68,8 @@ class Answer:
         self._keep_sources(payload)
 
     def choice_of(self, payload: Mapping[str, Any]) -> dict[str, Any]:
-        """The choice that counts, the first one ever seen. Empty in a chunk that has none of it."""
-        for choice in filter(None, map(as_object, as_list(payload.get("choices")))):
-            index = choice.get("index") or 0
-            if self._choice is None:
-                self._choice = index
-            if index == self._choice:
-                return choice
-        return {}
+        """The choice that counts. Empty in a chunk that has none of it."""
+        return self._choice.of(payload)
 
     def add_delta(self, choice: Mapping[str, Any], *, whole: bool = False) -> list[StreamEvent]:
         """Take a piece of the answer, or all of it. The events are what is new in it."""
@@ -95,19 +89,12 @@ class Answer:
         own = as_text(delta.get("reasoning_content"))
         self._reasoning_content.add(own)
         details = self._details.add(delta.get("reasoning_details"), whole=whole)
-        yield from self._reasoned(own or as_text(delta.get("reasoning")) or details)
-
-    def _reasoned(self, text: str) -> Iterator[StreamEvent]:
-        if ready := self._reasoning.add(text):
-            yield ReasoningDelta(text=ready)
+        yield from self._said.think(own or as_text(delta.get("reasoning")) or details)
 
     def _say(self, content: Any) -> Iterator[StreamEvent]:
         """Text, or Mistral's list of chunks, in one stream mixed with plain strings (vercel/ai#8012)."""
         for kind, text in self._chunks.read(content):
-            if kind == "thinking":
-                yield from self._reasoned(text)
-            elif ready := self._text.add(text):
-                yield TextDelta(text=ready)
+            yield from self._said.think(text) if kind == "thinking" else self._said.say(text)
 
     def _keep_sources(self, holder: Mapping[str, Any]) -> None:
         self._metadata |= {key: holder[key] for key in _SOURCES if isinstance(holder.get(key), list) and holder[key]}
@@ -120,7 +107,7 @@ class Answer:
 
     @property
     def has_begun(self) -> bool:
-        return self._choice is not None
+        return self._choice.has_come
 
     @property
     def is_finished(self) -> bool:
@@ -129,12 +116,7 @@ class Answer:
 
     def flush(self) -> list[StreamEvent]:
         """End all texts: nothing more will come."""
-        events: list[StreamEvent] = []
-        if rest := self._reasoning.flush():
-            events.append(ReasoningDelta(text=rest))
-        if rest := self._text.flush():
-            events.append(TextDelta(text=rest))
-        return events + self._calls.flush()
+        return self._said.flush() + self._calls.flush()
 
     def response(self, *, is_complete: bool = True) -> CompletionResponse:
         """The answer as it stands. Calls of one that is not complete may be cut, like those of one cut by a limit."""
@@ -144,12 +126,12 @@ class Answer:
         reason = self._reason_for(refusal)
         calls = self._calls.built(cut=not is_complete or reason in _CUTTING)
         return CompletionResponse(
-            content=self._text.text,
+            content=self._said.text.text,
             tool_calls=calls,
             finish_reason=reason,
             raw_finish_reason=self.raw_finish_reason,
             usage=self._usage,
-            reasoning=self._reasoning.text or None,
+            reasoning=self._said.reasoning.text or None,
             refusal=refusal,
             model=self._model,
             response_id=self._id or None,

@@ -7,8 +7,8 @@ from llm_foundation.chat.conversation import complete_turns
 from llm_foundation.chat.messages import ChatMessage, Role
 from llm_foundation.exceptions import InvalidMessage
 from llm_foundation.providers.memo import Memo
-from llm_foundation.providers.openai_chat_dialect import Dialect
 from llm_foundation.providers.openai_chat_state import own_context, put_back
+from llm_foundation.providers.openai_dialect import Dialect
 from llm_foundation.providers.tool_names import wire_name
 from llm_foundation.providers.wire_json import to_json
 

@@ -3,10 +3,10 @@
 from typing import Any
 
 from llm_foundation.chat.options import ChatRequest
-from llm_foundation.providers.openai_chat_dialect import Dialect
 from llm_foundation.providers.openai_chat_messages import encoded_messages
 from llm_foundation.providers.openai_chat_options import parameters
-from llm_foundation.providers.openai_chat_tools import offer
+from llm_foundation.providers.openai_dialect import Dialect
+from llm_foundation.providers.openai_tools import offer
 from llm_foundation.providers.wire_json import to_json
 
 

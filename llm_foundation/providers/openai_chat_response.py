@@ -5,26 +5,15 @@ from typing import Any
 
 from llm_foundation.chat.completions import CompletionResponse
 from llm_foundation.providers.error_body import is_error
-from llm_foundation.providers.errors import UNREADABLE, ErrorReader
+from llm_foundation.providers.errors import ErrorReader
 from llm_foundation.providers.openai_chat_answer import Answer
-from llm_foundation.providers.wire_json import as_list, as_object, from_json
+from llm_foundation.providers.wire_json import as_list, as_object
 
 
-def read_answer(
-    status: int, headers: Mapping[str, str], body: bytes, *, answer: Answer, errors: ErrorReader
-) -> CompletionResponse:
-    """The answer in a body of status 200. Raises ``ProviderError`` for an error in it, or for no sense at all."""
-    try:
-        payload = from_json(body.decode("utf-8-sig", "replace"))
-        return _read_payload(payload, status, headers, answer=answer, errors=errors)
-    except UNREADABLE:
-        problem = "the body is empty" if not body.strip() else "the body is no answer in this format"
-        raise errors.unreadable(problem, status=status, headers=headers) from None
-
-
-def _read_payload(
+def read_payload(
     payload: Any, status: int, headers: Mapping[str, str], *, answer: Answer, errors: ErrorReader
 ) -> CompletionResponse:
+    """The answer that the JSON of a body of status 200 is. Raises ``ProviderError`` for an error in it."""
     if is_error(payload):
         raise errors.of_payload(payload, status=status, headers=headers)
     envelope = as_object(payload)

@@ -1,103 +1,21 @@
 """Reading a streamed Chat Completions answer."""
 
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
-from llm_foundation.chat.completions import CompletionResponse
 from llm_foundation.chat.stream import StreamEvent
-from llm_foundation.exceptions import IncompleteStream, ProviderError
-from llm_foundation.providers.base import StreamDecoder
-from llm_foundation.providers.error_body import is_error
-from llm_foundation.providers.errors import UNREADABLE, ErrorReader
+from llm_foundation.providers.event_stream import EventStreamDecoder
 from llm_foundation.providers.openai_chat_answer import Answer
-from llm_foundation.providers.sse import ServerSentEvent, SSEDecoder
-from llm_foundation.providers.wire_json import as_object, from_json
-
-_END: Final = "[DONE]"
-_NO_STREAM: Final = (b"{", b"[", b"<")
-_BLANK: Final = b"\xef\xbb\xbf \t\r\n"
 
 
-class ChatStreamDecoder(StreamDecoder):
-    """Reads chunks until ``[DONE]``, or until the bytes end after a finish reason.
+class ChatStreamDecoder(EventStreamDecoder):
+    """Chunks with choices in them, of which one counts."""
 
-    A body that is no stream although one was asked for goes to ``read_whole`` at the end, and gives no events. An error
-    is raised after the events that came before it, so it does not matter in which pieces the bytes arrive.
-    """
-
-    def __init__(
-        self, answer: Answer, errors: ErrorReader, *, read_whole: Callable[[bytes], CompletionResponse]
-    ) -> None:
-        self._answer = answer
-        self._errors = errors
-        self._read_whole = read_whole
-        self._sse = SSEDecoder()
-        self._first = bytearray()
-        self._is_stream: bool | None = None
-        self._has_ended = False
-        self._failure: ProviderError | None = None
-
-    def feed(self, chunk: bytes) -> list[StreamEvent]:
-        if self._is_stream:
-            return self._read_all(self._sse.feed(chunk))
-        self._first += chunk
-        if self._is_stream is None and (start := self._first.lstrip(_BLANK)):
-            self._is_stream = not start.startswith(_NO_STREAM)
-        return self._read_all(self._sse.feed(bytes(self._first))) if self._is_stream else []
-
-    def finish(self) -> CompletionResponse:
-        if self._is_stream is False:
-            return self._read_whole(bytes(self._first))
-        self._read_all(self._sse.finish())
-        self._read_all([])
-        if not self._answer.has_begun or not (self._has_ended or self._answer.is_finished):
-            raise self._errors.unreadable("no end mark came", kind=IncompleteStream, partial=self.partial())
-        try:
-            return self._answer.response()
-        except UNREADABLE:
-            raise self._errors.unreadable("the answer cannot be put together") from None
-
-    def partial(self) -> CompletionResponse | None:
-        try:
-            return self._answer.response(is_complete=False) if self._answer.has_begun else None
-        except UNREADABLE:
-            return None
-
-    def _read_all(self, received: list[ServerSentEvent]) -> list[StreamEvent]:
-        if self._failure is not None:
-            raise self._failure
-        events: list[StreamEvent] = []
-        try:
-            for event in received:
-                events += [] if self._has_ended else self._read(event)
-        except ProviderError as failure:
-            if not events:
-                raise
-            self._failure = failure
-        return events
-
-    def _read(self, event: ServerSentEvent) -> list[StreamEvent]:
-        if event.data.strip() == _END:
-            self._has_ended = True
-            return self._answer.flush()
-        try:
-            payload = from_json(event.data)
-        except ValueError:
-            payload = event.data
-        if event.name == "error" or is_error(payload):
-            self._answer.add_envelope(as_object(payload))
-            raise self._errors.of_payload(payload, partial=self.partial())
-        if isinstance(payload, str):
-            raise self._errors.unreadable("a chunk is no JSON", partial=self.partial())
-        return self._take(as_object(payload))
+    _answer: Answer
 
     def _take(self, chunk: dict[str, Any]) -> list[StreamEvent]:
-        try:
-            self._answer.add_envelope(chunk)
-            choice = self._answer.choice_of(chunk)
-            events = self._answer.add_delta(choice) if choice else []
-        except UNREADABLE:
-            raise self._errors.unreadable("a chunk cannot be read", partial=self.partial()) from None
+        self._answer.add_envelope(chunk)
+        choice = self._answer.choice_of(chunk)
+        events = self._answer.add_delta(choice) if choice else []
         if choice.get("error"):
             raise self._errors.of_payload(choice, partial=self.partial())
         if self._answer.raw_finish_reason == "error":

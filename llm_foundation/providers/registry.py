@@ -6,8 +6,10 @@ from llm_foundation.exceptions import ConfigurationError, UnknownAdapter
 from llm_foundation.providers.base import Adapter, ModelSpec, ProviderSpec, Secret
 
 _adapters: dict[str, str | type[Adapter]] = {
-    "openai": "llm_foundation.providers.openai_chat.OpenAIAdapter",
-    "openai_compatible": "llm_foundation.providers.openai_chat.OpenAICompatibleAdapter",
+    "anthropic": "llm_foundation.providers.anthropic.AnthropicAdapter",
+    "gemini": "llm_foundation.providers.gemini.GeminiAdapter",
+    "openai": "llm_foundation.providers.openai.OpenAIAdapter",
+    "openai_compatible": "llm_foundation.providers.openai.OpenAICompatibleAdapter",
 }
 
 

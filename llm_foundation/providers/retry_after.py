@@ -17,11 +17,11 @@ _IN_WORDS: Final = re.compile(
 _PIECE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)", re.IGNORECASE)
 
 
-def retry_after(headers: Mapping[str, str], message: str = "") -> float | None:
+def retry_after(headers: Mapping[str, str], message: str = "", delay: str = "") -> float | None:
     """Seconds to wait, never negative. ``None`` where the provider names no time that can be read.
 
     ``retry-after-ms`` counts before ``retry-after`` (seconds or an HTTP date), that before the words of the message
-    ("Please try again in 6m1.5s").
+    ("Please try again in 6m1.5s"), and those before the ``delay`` that stands in the body ("48s").
     """
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
@@ -30,7 +30,9 @@ def retry_after(headers: Mapping[str, str], message: str = "") -> float | None:
     seconds = _number(header)
     if seconds is None:
         seconds = _until(header, now=headers.get("date"))
-    return _in_words(message) if seconds is None else seconds
+    if seconds is None:
+        seconds = _in_words(message)
+    return _in_words(f"retry in {delay}") if seconds is None and delay else seconds
 
 
 def _number(text: str | None) -> float | None:

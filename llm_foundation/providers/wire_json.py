@@ -34,3 +34,10 @@ def as_list(value: Any) -> list[Any]:
 
 def as_text(value: Any) -> str:
     return value if isinstance(value, str) else ""
+
+
+def as_count(value: Any) -> int | None:
+    """A whole number that counts something; ``None`` for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return int(value) if value >= 0 and value == value // 1 and value < 10**15 else None

@@ -12,6 +12,7 @@ from typing import Any
 
 from llm_foundation.chat import CompletionResponse
 from llm_foundation.exceptions import ProviderError
+from llm_foundation.providers.base import Adapter
 from tests.providers.corpus import Exchange, exchanges
 
 Cut = Callable[[bytes], Iterator[bytes]]
@@ -39,9 +40,11 @@ def at_random(seed: int) -> Cut:
     return cut
 
 
-def read(exchange: Exchange, cut: Cut = whole) -> tuple[CompletionResponse | None, ProviderError | None]:
+def read(
+    exchange: Exchange, cut: Cut = whole, *, adapter: Adapter | None = None
+) -> tuple[CompletionResponse | None, ProviderError | None]:
     """What came of an answer: a response, an error, or what had arrived before the error."""
-    adapter = exchange.adapter()
+    adapter = adapter or exchange.adapter()
     if not exchange.is_stream:
         try:
             return adapter.response(exchange.status, exchange.headers, exchange.raw), None
@@ -103,8 +106,12 @@ def expected_facts(exchange: Exchange) -> dict[str, Any]:
 
 
 def differences(exchange: Exchange, cut: Cut = whole) -> dict[str, tuple[Any, Any]]:
-    """Where the two readers differ: ours and theirs, by fact. A missing id is ours to make up."""
-    ours, theirs = facts(*read(exchange, cut)), expected_facts(exchange)
+    """Where the two readers differ: ours and theirs, by fact."""
+    return compared(facts(*read(exchange, cut)), expected_facts(exchange))
+
+
+def compared(ours: dict[str, Any], theirs: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """Facts that differ. A missing id is ours to make up."""
     if "ids" in theirs and "ids" in ours:
         theirs["ids"] = [id or own for id, own in zip(theirs["ids"], ours["ids"], strict=False)]
     if theirs.get("error") and ours.get("error", "").startswith(theirs["error"][:200]):

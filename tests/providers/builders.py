@@ -6,7 +6,7 @@ from typing import Any
 from llm_foundation.chat import ChatMessage, ChatOptions, ChatRequest, CompletionResponse, ToolCall, ToolDefinition
 from llm_foundation.chat.stream import ReasoningDelta, StreamEvent, TextDelta, ToolCallDelta, ToolCallStarted
 from llm_foundation.providers.base import ModelSpec, ProviderSpec, Secret
-from llm_foundation.providers.openai_chat import ChatCompletionsAdapter
+from llm_foundation.providers.openai import OpenAICompatibleAdapter
 from llm_foundation.providers.registry import build
 
 FIND = ToolDefinition(
@@ -20,7 +20,7 @@ HELLO = ChatMessage.user("Hello")
 
 def make_adapter(
     profile: str = "openai", *, model: str = "gpt-4o", key: str | None = "a-key", options: Any = None, **spec: Any
-) -> ChatCompletionsAdapter:
+) -> OpenAICompatibleAdapter:
     provider = ProviderSpec(
         name="shop",
         adapter="openai_compatible",
@@ -30,7 +30,7 @@ def make_adapter(
     )
     capabilities = {"supports_json_schema": True} | spec
     adapter = build(provider, ModelSpec(model_id=model, **capabilities), Secret(key) if key is not None else None)
-    assert isinstance(adapter, ChatCompletionsAdapter)
+    assert isinstance(adapter, OpenAICompatibleAdapter)
     return adapter
 
 
@@ -38,12 +38,12 @@ def make_request(*messages: ChatMessage, options: dict[str, Any] | None = None, 
     return ChatRequest(messages=messages or (HELLO,), options=ChatOptions(**(options or {})), **fields)
 
 
-def sent(adapter: ChatCompletionsAdapter, request: ChatRequest) -> Any:
+def sent(adapter: OpenAICompatibleAdapter, request: ChatRequest) -> Any:
     """The body of the request as the provider reads it."""
     return json.loads(adapter.request(request).body or b"")
 
 
-def messages_sent(adapter: ChatCompletionsAdapter, *messages: ChatMessage) -> Any:
+def messages_sent(adapter: OpenAICompatibleAdapter, *messages: ChatMessage) -> Any:
     return sent(adapter, make_request(*messages))["messages"]
 
 
@@ -51,7 +51,7 @@ def call(name: str = "find_order", *, id: str = "call_1", **arguments: Any) -> T
     return ToolCall(id=id, name=name, arguments=arguments)
 
 
-def answered(adapter: ChatCompletionsAdapter, body: Any, *, request: ChatRequest | None = None) -> CompletionResponse:
+def answered(adapter: OpenAICompatibleAdapter, body: Any, *, request: ChatRequest | None = None) -> CompletionResponse:
     """The answer to a body; anything but bytes is sent as JSON."""
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
     return adapter.response(200, {}, raw, chat_request=request)
@@ -79,7 +79,7 @@ def sse(*payloads: Any, done: bool = True) -> bytes:
 
 
 def streamed(
-    adapter: ChatCompletionsAdapter, stream: bytes, *, request: ChatRequest | None = None, size: int | None = None
+    adapter: OpenAICompatibleAdapter, stream: bytes, *, request: ChatRequest | None = None, size: int | None = None
 ) -> tuple[list[StreamEvent], CompletionResponse]:
     """All events and the response of a stream that arrives in pieces of this size."""
     decoder = adapter.stream(request)

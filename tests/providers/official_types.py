@@ -8,7 +8,7 @@ from openai.types.chat.completion_create_params import (
     CompletionCreateParamsNonStreaming,
     CompletionCreateParamsStreaming,
 )
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 
 @cache
@@ -19,8 +19,13 @@ def _adapters() -> tuple[TypeAdapter[Any], TypeAdapter[Any]]:
 def objections(body: dict[str, Any]) -> list[str]:
     """What the types have against a body: wrong values, and keys that they do not know. Empty for a good one."""
     plain, streaming = _adapters()
+    return objections_of(streaming if body.get("stream") else plain, body)
+
+
+def objections_of(types: TypeAdapter[Any], body: dict[str, Any]) -> list[str]:
+    """The same for any package's request types."""
     try:
-        accepted = _plain((streaming if body.get("stream") else plain).validate_python(body))
+        accepted = _plain(types.validate_python(body))
     except ValidationError as error:
         return [f"{'.'.join(map(str, found['loc']))}: {found['msg']}" for found in error.errors()]
     return list(_lost(body, accepted, "body"))
@@ -28,6 +33,8 @@ def objections(body: dict[str, Any]) -> list[str]:
 
 def _plain(value: Any) -> Any:
     """Typed iterables are read lazily; reading them is what checks them."""
+    if isinstance(value, BaseModel):
+        value = value.model_dump(exclude_unset=True)
     if isinstance(value, Mapping):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, str | bytes) or not hasattr(value, "__iter__"):

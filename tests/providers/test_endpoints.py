@@ -128,7 +128,7 @@ def test_a_key_that_no_header_can_carry_is_refused_without_being_shown(key):
 
 def test_the_key_shows_in_no_repr():
     adapter = make_adapter(key="sk-very-secret")
-    assert "very-secret" not in f"{adapter.request(make_request())!r} {adapter.dialect!r} {adapter.owner!r}"
+    assert "very-secret" not in f"{adapter.request(make_request())!r} {adapter.chat.dialect!r} {adapter.owner!r}"
 
 
 def test_options_adjust_a_profile_where_an_endpoint_fits_none_quite():

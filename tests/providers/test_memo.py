@@ -3,7 +3,7 @@
 import gc
 
 from llm_foundation.chat import ChatMessage, ToolDefinition
-from llm_foundation.providers import openai_chat_messages, openai_chat_tools
+from llm_foundation.providers import openai_chat_messages, openai_tools
 from llm_foundation.providers.memo import Memo
 from tests.providers.builders import call, make_adapter, make_request
 
@@ -46,7 +46,7 @@ def test_a_changed_copy_of_a_message_is_another_message():
 def test_the_next_step_encodes_only_what_is_new(monkeypatch):
     encoded = []
     monkeypatch.setattr(openai_chat_messages, "wire_message", counted(encoded, openai_chat_messages.wire_message))
-    monkeypatch.setattr(openai_chat_tools, "wire_tool", counted(encoded, openai_chat_tools.wire_tool))
+    monkeypatch.setattr(openai_tools, "wire_tool", counted(encoded, openai_tools.wire_tool))
     tool = ToolDefinition(name="find_order")
     conversation = [ChatMessage.system("S"), ChatMessage.user("U")]
     make_adapter("openai").request(make_request(*conversation, tools=(tool,)))

@@ -3,11 +3,10 @@
 import json
 from typing import Any
 
-from hypothesis import assume, given, reject
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from llm_foundation.chat import ChatMessage, CompletionResponse, Role
-from llm_foundation.exceptions import ProviderError
+from llm_foundation.chat import Role
 from tests.chat.strategies import any_json, messages, near_valid
 from tests.providers.builders import (
     answered,
@@ -21,6 +20,7 @@ from tests.providers.builders import (
     text_of,
 )
 from tests.providers.corpus import exchanges, needs_corpus
+from tests.providers.fuzzing import bytes_of, damaged, fed, only_values_or_provider_errors, outcome, pieces_of, written
 
 ADAPTER = make_adapter("custom")
 
@@ -43,16 +43,6 @@ def numbered(message: dict[str, Any]) -> dict[str, Any]:
     """The message with ids that are one of a kind, so that none is replaced."""
     calls = [{**entry, "id": f"id-{place}"} for place, entry in enumerate(message["tool_calls"])]
     return {**message, "tool_calls": calls}
-
-
-def pieces_of(draw: st.DataObject, text: str) -> list[str]:
-    cuts = sorted(draw.draw(st.sets(st.integers(min_value=0, max_value=len(text)), max_size=3)))
-    return [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
-
-
-def bytes_of(draw: st.DataObject, stream: bytes) -> list[bytes]:
-    cuts = sorted(draw.draw(st.sets(st.integers(min_value=0, max_value=len(stream)), max_size=12)))
-    return [stream[start:end] for start, end in zip([0, *cuts], [*cuts, len(stream)], strict=True)]
 
 
 def deltas_of(draw: st.DataObject, message: dict[str, Any]) -> list[dict[str, Any]]:
@@ -86,92 +76,36 @@ def test_any_chunking_of_a_recorded_stream_gives_the_same_events(exchange, draw)
     assert outcome(exchange, bytes_of(draw, exchange.raw)) == outcome(exchange, [exchange.raw])
 
 
-def outcome(exchange, pieces: list[bytes]) -> Any:
-    """Joined events and response; ids that are missing are ours to make up, so their places count only."""
-    decoder = exchange.adapter().stream()
-    events: list[Any] = []
-    error, response = None, None
-    try:
-        for piece in pieces:
-            events += decoder.feed(piece)
-        response = decoder.finish()
-    except ProviderError as raised:
-        error, response = type(raised), decoder.partial()
-    told = (text_of(events), reasoning_of(events), [call[1:] for call in calls_of(events)])
-    return error, told, response and response.model_dump(exclude={"tool_calls": {"__all__": {"id"}}})
-
-
-def written(payload: Any) -> bytes:
-    """JSON as a hostile server would write it; what Python cannot write nests too deeply, and has a test of its own."""
-    try:
-        return json.dumps(payload).encode("utf-8", "replace")
-    except RecursionError:
-        reject()
-
-
-def only_values_or_provider_errors(status: int, body: bytes) -> None:
-    try:
-        response = ADAPTER.response(status, {}, body)
-    except ProviderError:
-        return
-    else:
-        assert isinstance(response, CompletionResponse)
-        assert ChatMessage.from_dict(response.to_message().to_transcript())
-
-
 @given(st.sampled_from([200, 400, 429, 500]), any_json | st.binary())
 def test_any_body_is_a_value_or_a_provider_error(status, body):
-    only_values_or_provider_errors(status, body if isinstance(body, bytes) else written(body))
+    only_values_or_provider_errors(ADAPTER, status, body if isinstance(body, bytes) else written(body))
 
 
 @given(near_valid(whole_messages.map(lambda message: completion(numbered(message), usage={"prompt_tokens": 1}))))
 def test_a_damaged_answer_is_a_value_or_a_provider_error(body):
-    only_values_or_provider_errors(200, written(body))
+    only_values_or_provider_errors(ADAPTER, 200, written(body))
 
 
 @needs_corpus
 @given(near_valid(recorded.filter(lambda exchange: not exchange.is_stream).map(lambda exchange: exchange.body)))
 def test_a_damaged_recorded_answer_is_a_value_or_a_provider_error(body):
-    only_values_or_provider_errors(200, written(body))
-
-
-def fed(pieces: list[bytes]) -> None:
-    decoder = ADAPTER.stream()
-    try:
-        for piece in pieces:
-            decoder.feed(piece)
-        response = decoder.finish()
-    except ProviderError:
-        decoder.partial()
-    else:
-        assert ChatMessage.from_dict(response.to_message().to_transcript())
+    only_values_or_provider_errors(ADAPTER, 200, written(body))
 
 
 @given(st.lists(any_json, max_size=5), st.data())
 def test_any_stream_of_json_is_a_value_or_a_provider_error(payloads, draw):
-    fed(bytes_of(draw, b"".join(b"data: %b\n\n" % written(payload) for payload in payloads)))
+    fed(ADAPTER, bytes_of(draw, b"".join(b"data: %b\n\n" % written(payload) for payload in payloads)))
 
 
 @given(st.binary())
 def test_any_bytes_are_a_value_or_a_provider_error(stream):
-    fed([stream])
+    fed(ADAPTER, [stream])
 
 
 @needs_corpus
 @given(recorded.filter(lambda exchange: exchange.is_stream), st.data())
 def test_a_damaged_recorded_stream_is_a_value_or_a_provider_error(exchange, draw):
-    lines = [line for line in exchange.raw.splitlines() if line.startswith(b"data: {")][:40]
-    place = draw.draw(st.integers(min_value=0, max_value=len(lines) - 1))
-    damaged = draw.draw(near_valid(st.just(json.loads(lines[place][6:]))))
-    deed = draw.draw(st.sampled_from(["replace", "drop", "double", "cut", "swap"]))
-    broken = {
-        "replace": [*lines[:place], b"data: " + written(damaged), *lines[place + 1 :]],
-        "drop": [*lines[:place], *lines[place + 1 :]],
-        "double": [*lines[: place + 1], *lines[place:]],
-        "cut": [*lines[:place], lines[place][: len(lines[place]) // 2]],
-        "swap": [*lines[place:], *lines[:place]],
-    }[deed]
-    fed([b"\n\n".join([*broken, b"", b""])])
+    fed(ADAPTER, [damaged(draw, exchange)])
 
 
 @given(st.lists(messages, min_size=1, max_size=6))

@@ -1,4 +1,4 @@
-"""How one model behind one endpoint wants Chat Completions."""
+"""How one model behind one endpoint wants its requests, in either of OpenAI's wire formats."""
 
 from dataclasses import dataclass, field
 
@@ -16,12 +16,15 @@ class Dialect:
     profile: EndpointProfile
     model: ModelSpec
     owner: StateOwner
+    is_responses: bool = False
+    """Whether requests go out in the Responses form; else in that of Chat Completions."""
     traits: ModelTraits = field(init=False)
     key: str = field(init=False, repr=False)
     """Equal for dialects in which a message has the same bytes; its owner is part of it, key and all."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "traits", traits_of(self.model.model_id))
+        traits = traits_of(self.model.model_id)
+        object.__setattr__(self, "traits", traits.on_responses() if self.is_responses else traits)
         object.__setattr__(self, "key", f"{self.profile!r} {self.owner.model_dump_json()}")
 
     @property

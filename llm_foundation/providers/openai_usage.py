@@ -1,9 +1,9 @@
-"""Token counts in all the forms in which Chat Completions endpoints report them."""
+"""Token counts in all the forms in which OpenAI-like endpoints report them."""
 
 from typing import Any
 
 from llm_foundation.chat.completions import Usage
-from llm_foundation.providers.wire_json import as_object
+from llm_foundation.providers.wire_json import as_count, as_object
 
 
 def read_usage(raw: Any) -> Usage | None:
@@ -11,10 +11,8 @@ def read_usage(raw: Any) -> Usage | None:
     usage = as_object(raw)
     if not usage:
         return None
-    prompt, completion = (
-        as_object(usage.get("prompt_tokens_details")),
-        as_object(usage.get("completion_tokens_details")),
-    )
+    prompt = as_object(usage.get("prompt_tokens_details") or usage.get("input_tokens_details"))
+    completion = as_object(usage.get("completion_tokens_details") or usage.get("output_tokens_details"))
     reasoning = _first(completion.get("reasoning_tokens"), usage.get("reasoning_tokens"))
     read = Usage(
         input_tokens=_first(usage.get("prompt_tokens"), usage.get("input_tokens")),
@@ -36,17 +34,11 @@ def read_usage(raw: Any) -> Usage | None:
 
 def _with_thinking(completion: int | None, reasoning: int | None, usage: dict[str, Any]) -> int | None:
     """xAI counts thinking beside the completion; that it does so shows in the total."""
-    prompt, total = _count(usage.get("prompt_tokens")), _count(usage.get("total_tokens"))
+    prompt, total = as_count(usage.get("prompt_tokens")), as_count(usage.get("total_tokens"))
     if completion is None or not reasoning or prompt is None or total != prompt + completion + reasoning:
         return completion
     return completion + reasoning
 
 
 def _first(*values: Any) -> int | None:
-    return next((count for value in values if (count := _count(value)) is not None), None)
-
-
-def _count(value: Any) -> int | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return int(value) if value >= 0 and value == value // 1 and value < 10**15 else None
+    return next((count for value in values if (count := as_count(value)) is not None), None)

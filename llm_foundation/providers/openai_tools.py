@@ -1,4 +1,4 @@
-"""The tools on offer and the choice among them, in the Chat Completions form."""
+"""The tools on offer and the choice among them, in either of OpenAI's forms."""
 
 from dataclasses import dataclass
 from typing import Any, Final
@@ -7,7 +7,7 @@ from llm_foundation.chat.options import ChatRequest, NamedTool, ToolDefinition
 from llm_foundation.exceptions import InvalidMessage
 from llm_foundation.providers.json_schema import object_schema, strict_schema
 from llm_foundation.providers.memo import Memo
-from llm_foundation.providers.openai_chat_dialect import Dialect
+from llm_foundation.providers.openai_dialect import Dialect
 from llm_foundation.providers.tool_names import wire_name
 
 _PREPARED: Final[Memo[ToolDefinition, dict[str, Any]]] = Memo()
@@ -48,8 +48,7 @@ def _named(name: str, request: ChatRequest, dialect: Dialect) -> Offer:
     if not dialect.profile.can_force(dialect.model, request.options):
         return _offered(request, alone, dialect, dropped=("tool_choice",))
     if dialect.profile.tool_choices.named:
-        wire = {"type": "function", "function": {"name": wire_name(name)}}
-        return _offered(request, request.tools, dialect, choice=wire)
+        return _offered(request, request.tools, dialect, choice=_function({"name": wire_name(name)}, dialect))
     word = dialect.profile.tool_choices.required
     return _offered(request, alone, dialect, choice=word, dropped=() if word else ("tool_choice",))
 
@@ -85,7 +84,14 @@ def wire_tool(tool: ToolDefinition, dialect: Dialect) -> dict[str, Any]:
     function["parameters"] = object_schema(tool.parameters) if strict is None else strict
     if strict is not None:
         function["strict"] = True
-    return {"type": "function", "function": function}
+    elif dialect.is_responses:
+        function["strict"] = False  # left out, it would count as true there
+    return _function(function, dialect)
+
+
+def _function(function: dict[str, Any], dialect: Dialect) -> dict[str, Any]:
+    """Chat Completions puts what describes a function into an object of its own; Responses does not."""
+    return {"type": "function", **function} if dialect.is_responses else {"type": "function", "function": function}
 
 
 def _shortened(text: str, limit: int | None) -> str:
