@@ -1,15 +1,17 @@
-"""System checks: what is wrong with the settings, and which tools say too little about themselves."""
+"""System checks: what is wrong with the settings and databases, and which tools say too little about themselves."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from django.apps import AppConfig
 from django.core.checks import CheckMessage, Error, Warning, register
+from django.db import DEFAULT_DB_ALIAS, connections, router
 from django.utils.module_loading import import_string
 
 from llm_foundation.conf import KEYS, NAME, configured, settings, unknown_keys, wrong_values
 from llm_foundation.encryption.keyring import ring
 from llm_foundation.exceptions import ConfigurationError, InvalidTool, KeyRingMissing
+from llm_foundation.models import Run
 from llm_foundation.providers.base import Adapter
 from llm_foundation.tools import Tool, registry
 
@@ -33,6 +35,32 @@ def check_settings(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[Ch
 def check_tools(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[CheckMessage]:
     tools = registry.declared()
     return [*_undeclared(tools), *_impossible(tools), *_alike(tools)]
+
+
+@register
+def check_databases(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[CheckMessage]:
+    return [*_elsewhere(), *_atomic_requests()]
+
+
+def _elsewhere() -> Iterator[CheckMessage]:
+    """A run reads what it has just written, in the transaction in which its tools write as well."""
+    reads, writes = router.db_for_read(Run), router.db_for_write(Run)
+    if {reads, writes} != {DEFAULT_DB_ALIAS}:
+        yield Error(
+            f"The database router reads runs from {reads!r} and writes them to {writes!r}.",
+            hint=f"Let it answer {DEFAULT_DB_ALIAS!r} to both for the app 'llm_foundation': a run reads what it has"
+            " just written, in one transaction with the effects of its tools.",
+            id="llm_foundation.E007",
+        )
+
+
+def _atomic_requests() -> Iterator[CheckMessage]:
+    if connections.settings[DEFAULT_DB_ALIAS].get("ATOMIC_REQUESTS"):
+        yield Warning(
+            "ATOMIC_REQUESTS is on: in a view, llm.run(), llm.approve() and llm.deny() raise RunInsideTransaction.",
+            hint="Mark the views that call them with @transaction.non_atomic_requests. Ours are marked already.",
+            id="llm_foundation.W008",
+        )
 
 
 def _unknown_keys() -> Iterator[CheckMessage]:

@@ -11,7 +11,8 @@ Every function has a twin for async code: ``achat``, ``astream``, ``arun`` and s
 list of ``ChatMessage`` or OpenAI-style dicts; a wrong one raises ``InvalidMessage`` that names the field.
 """
 
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncGenerator, Iterable, Iterator
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 from asgiref.sync import sync_to_async
@@ -109,13 +110,14 @@ async def astream(
     tools: "Iterable[str | Tool] | None" = None,
     tool_choice: ToolChoice = "auto",
     options: ChatOptions | None = None,
-) -> AsyncIterator[StreamEvent]:
+) -> AsyncGenerator[StreamEvent, None]:
     """``stream`` for async code: ``async for event in llm.astream(…)``."""
     call = await sync_to_async(completion_call)(
         configuration, messages, user=user, tools=tools, tool_choice=tool_choice, options=options
     )
-    async for event in call.astream():
-        yield event
+    async with aclosing(call.astream()) as events:  # who stops early closes the connection with it
+        async for event in events:
+            yield event
 
 
 def run_in_memory(

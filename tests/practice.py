@@ -10,7 +10,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 from itertools import count
 from typing import Any
@@ -18,7 +18,7 @@ from typing import Any
 from django.contrib.auth.models import Group, Permission, User
 
 from llm_foundation.models import Configuration, LanguageModel, Provider, ToolRecord, sync_tools
-from llm_foundation.tools import DataClass, Effect, NotExecuted, ToolContext, ToolResult, registry, tool
+from llm_foundation.tools import DataClass, Effect, NotExecuted, Tool, ToolContext, ToolResult, registry, tool
 from tests.loopback import answer, serving
 from tests.scripted_server import Behaviour, Server
 
@@ -95,7 +95,11 @@ class Desk:
     configuration: Configuration
     clerk: User
     approver: User
-    effects: list[str] = field(default_factory=list)
+
+    def grant(self, *tools: Tool) -> None:
+        """Let the configuration use these tools as well."""
+        sync_tools(registry.declared())
+        self.configuration.tools.add(*ToolRecord.objects.filter(name__in=[each.name for each in tools]))
 
 
 @tool(effect=Effect.READ_ONLY, data_class=DataClass.PERSONAL)

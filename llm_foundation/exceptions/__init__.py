@@ -27,6 +27,7 @@
     ├── RunError
     │   ├── RunInsideTransaction
     │   ├── RunLost                     another segment took the run over, or it has ended
+    │   ├── OwnerGone                   the owner's account was deleted; nobody acts in their place
     │   └── InvalidTransition
     ├── DecisionError
     │   ├── DecisionNotPermitted
@@ -76,6 +77,7 @@ from llm_foundation.exceptions.runs import (
     DecisionError,
     DecisionNotPermitted,
     InvalidTransition,
+    OwnerGone,
     RunError,
     RunInsideTransaction,
     RunLost,
@@ -118,6 +120,7 @@ __all__ = [
     "ModelNotFound",
     "NotExecuted",
     "Overloaded",
+    "OwnerGone",
     "PermissionRefused",
     "ProviderError",
     "ProviderStateError",

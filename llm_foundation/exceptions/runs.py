@@ -31,6 +31,10 @@ class RunLost(RunError):
     """This segment no longer holds the run: another one took it over, or the run has ended."""
 
 
+class OwnerGone(RunError):
+    """The account of the run's owner was deleted. Nobody acts in their place, so the run ended."""
+
+
 class InvalidTransition(RunError):
     """A run or a call cannot move to that state from where it is."""
 

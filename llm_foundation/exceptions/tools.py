@@ -45,7 +45,10 @@ class NotExecuted(ToolError):
 
 
 class ToolApprovalRequired(LLMFoundationError):
-    """An in-memory run met calls that a person must decide. ``pending`` holds them, ``messages`` the transcript."""
+    """An in-memory run met calls that a person must decide.
+
+    ``pending`` holds them, ``messages`` the transcript, with the results of those calls of the turn that were executed.
+    """
 
     def __init__(self, pending: Sequence["ToolCall"], *, messages: Sequence[Any] = ()) -> None:
         self.pending = tuple(pending)

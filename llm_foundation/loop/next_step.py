@@ -1,8 +1,7 @@
 """The loop itself: a pure function from what is stored to what comes next."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
 
 from llm_foundation.chat.options import ToolDefinition
 from llm_foundation.loop.limits import Limit, limit_reached
@@ -28,6 +27,11 @@ class RefusedCall:
 
     open_call: OpenCall
     decision: GateDecision
+
+    @property
+    def answered(self) -> OpenCall:
+        """The call with its error result, fit for the model."""
+        return replace(self.open_call, state=CallState.REFUSED, result=f"Error: {self.decision.told}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +63,6 @@ class Finish:
 
     truncated: Limit | None = None
 
-
-_JUDGED: Final = frozenset({CallState.PROPOSED, CallState.PENDING, CallState.READY})
 
 Step = AskModel | ExecuteCalls | AwaitDecisions | AnswerTurn | Finish
 
@@ -95,7 +97,7 @@ def classify(state: LoopState, verdicts: Verdicts) -> ExecuteCalls:
     runnable, refused, pending = [], [], []
     room = state.limits.max_calls - (state.counters.calls - len(state.open_turn))
     for position, waiting in enumerate(state.open_turn):
-        if waiting.state not in _JUDGED:
+        if not waiting.state.is_judged:
             continue
         decision = _over_limit(state, waiting, position, room) or verdicts[waiting.call.id]
         if decision.verdict is Verdict.REFUSE:

@@ -24,12 +24,21 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GateDecision:
-    """``reason`` is a stable code for programs, ``explanation`` a sentence for people."""
+    """``reason`` is a stable code for programs, ``explanation`` a sentence for people.
+
+    ``detail`` says it to the model in its place, where that needs to quote what was said: it is not for logs.
+    """
 
     tool: str
     verdict: Verdict
     reason: str = ""
     explanation: str = ""
+    detail: str = ""
+
+    @property
+    def told(self) -> str:
+        """What the model is told."""
+        return self.detail or self.explanation
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,5 +112,6 @@ class LoopState:
 
     @property
     def results(self) -> tuple[ChatMessage, ...]:
-        """The tool messages of the open turn, in the order of its calls."""
-        return tuple(ChatMessage.tool_result(waiting.call.id, waiting.result or "") for waiting in self.open_turn)
+        """The tool messages of the answered calls of the open turn, in the calls' order."""
+        answered = (waiting for waiting in self.open_turn if waiting.state.is_answered)
+        return tuple(ChatMessage.tool_result(waiting.call.id, waiting.result or "") for waiting in answered)

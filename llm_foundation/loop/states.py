@@ -58,6 +58,11 @@ class CallState(StrEnum):
     CANCELLED = "cancelled"
 
     @property
+    def is_judged(self) -> bool:
+        """Nothing of the call has happened yet: the gate is asked about it in each step."""
+        return self in (CallState.PROPOSED, CallState.PENDING, CallState.READY)
+
+    @property
     def is_answered(self) -> bool:
         """The call has its result, whatever it is; nothing more happens to it."""
         return not CALL_TRANSITIONS[self]

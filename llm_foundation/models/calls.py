@@ -29,6 +29,8 @@ CALL_STATES: Final = [
     (CallState.CANCELLED.value, _("cancelled")),
 ]
 
+MAX_NAME: Final = 255
+
 
 class RunToolCallQuerySet(models.QuerySet["RunToolCall"]):
     def pending(self) -> Self:
@@ -43,8 +45,8 @@ class RunToolCall(models.Model):
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="calls", verbose_name=_("run"))
     turn = models.PositiveIntegerField(_("turn"))
     index = models.PositiveIntegerField(_("place in the turn"))
-    call_id = models.CharField(max_length=255, editable=False)
-    tool_name = models.CharField(_("tool"), max_length=255)
+    call_id = models.CharField(max_length=MAX_NAME, editable=False)
+    tool_name = models.CharField(_("tool"), max_length=MAX_NAME)
     definition_digest = models.CharField(max_length=64, blank=True, editable=False)
     effect = models.CharField(_("effect"), max_length=24, choices=EFFECTS, default=Effect.NON_IDEMPOTENT_WRITE.value)
     state = models.CharField(
@@ -67,6 +69,7 @@ class RunToolCall(models.Model):
     started_at = models.DateTimeField(_("execution started"), null=True, editable=False)
     finished_at = models.DateTimeField(_("answered"), null=True, editable=False)
 
+    # Models make up names and ids of any length and kind; whole they stand here, cut where they can be read.
     written_call = SealedJSON("arguments_sealed", row=["id"])
     preview = SealedJSON("preview_sealed", row=["id"])
     result = SealedText("result_sealed", row=["id"])
@@ -78,10 +81,7 @@ class RunToolCall(models.Model):
         verbose_name = _("tool call")
         verbose_name_plural = _("tool calls")
         ordering = ("created_at", "turn", "index")
-        constraints = (
-            models.UniqueConstraint(fields=("run", "turn", "index"), name="llm_tool_call_place"),
-            models.UniqueConstraint(fields=("run", "call_id"), name="llm_tool_call_id"),
-        )
+        constraints = (models.UniqueConstraint(fields=("run", "turn", "index"), name="llm_tool_call_place"),)
         permissions = (("decide_toolcall", _("Can decide pending tool calls")),)
 
     def __str__(self) -> str:

@@ -15,7 +15,6 @@ columns that its ``get_converters()`` names.
 """
 
 from collections.abc import Callable, Mapping
-from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Generic, TypeVar
@@ -27,6 +26,7 @@ from django.db.models.sql import Query
 from django.db.models.sql.compiler import SQLCompiler
 
 Row = TypeVar("Row")
+T = TypeVar("T")
 
 
 class Parameter(Expression):
@@ -74,46 +74,61 @@ class CompiledQuery(Generic[Row]):
             self._compiled[alias] = _compile(template.query, alias)
         query = self._compiled[alias].query(connections[alias], values)
         rows: Any = QuerySet(template.model, query, alias)
-        rows._iterable_class, rows._fields = template._iterable_class, template._fields
-        return list(rows)
+        rows._fields = template._fields
+        return list(template._iterable_class(rows))
 
 
 @dataclass(frozen=True, slots=True)
 class _Compiled:
-    """A query for one database. Keeps no connection: those belong to threads, and end with them."""
+    """A query for one database. Nothing in it belongs to a thread's connection, so that none is kept open by it."""
 
     template: Query
     compiler: SQLCompiler
+    converters: Mapping[int, Any]
     sql: str
-    parameters: tuple[Any, ...]
+    constants: Mapping[str, Any]
+    parameters: Mapping[str, Parameter]
     names: frozenset[str]
-    converted: Mapping[int, Expression]
 
     def query(self, connection: BaseDatabaseWrapper, values: Mapping[str, Any]) -> Query:
         """The query with its values, ready to be executed once."""
         if values.keys() != self.names:
             raise TypeError(f"This query takes {', '.join(sorted(self.names))}; it was given {', '.join(values)}.")
-        bound = tuple(one.bind(values, connection) if isinstance(one, Parameter) else one for one in self.parameters)
-        convert = connection.ops.get_db_converters
-        converters = {
-            position: ([*convert(column), *column.get_db_converters(connection)], column)
-            for position, column in self.converted.items()
-        }
-        compiler: Any = copy(self.compiler)
-        compiler.connection = connection
-        compiler.as_sql = lambda: (self.sql, bound)
-        compiler.get_converters = lambda columns: converters
-        query: Any = copy(self.template)
-        query.get_compiler = lambda using: compiler
-        return query  # type: ignore[no-any-return]
+        bound = {place: one.bind(values, connection) for place, one in self.parameters.items()}
+        compiler = _copy(
+            self.compiler,
+            connection=connection,
+            as_sql=lambda: (self.sql, {**self.constants, **bound}),
+            get_converters=lambda columns: self.converters,
+        )
+        return _copy(self.template, get_compiler=lambda using: compiler)
 
 
 def _compile(query: Query, alias: str) -> _Compiled:
-    template = query.clone()
-    compiler = template.get_compiler(alias)
-    sql, parameters = compiler.as_sql()
-    names = frozenset(one.name for one in parameters if isinstance(one, Parameter))
-    columns = [expression for expression, _, _ in compiler.select]
-    converted = {position: column for position, (_, column) in compiler.get_converters(columns).items()}
-    del compiler.connection
-    return _Compiled(template, compiler, sql, tuple(parameters), names, converted)
+    connection = connections.create_connection(alias)
+    try:
+        template = query.clone()
+        compiler = template.get_compiler(connection=connection)
+        sql, found = compiler.as_sql()
+        converters = compiler.get_converters([column for column, _, _ in compiler.select])
+    finally:
+        connection.close()
+    places = {f"p{position}": one for position, one in enumerate(found)}
+    parameters = {place: one for place, one in places.items() if isinstance(one, Parameter)}
+    return _Compiled(
+        template=template,
+        compiler=compiler,
+        converters=converters,
+        # Named, since SQLite's backend looks for nameless placeholders with a regular expression, at each execution.
+        sql=sql.replace("%%", "%%%%") % tuple(f"%({place})s" for place in places),
+        constants={place: one for place, one in places.items() if place not in parameters},
+        parameters=parameters,
+        names=frozenset(one.name for one in parameters.values()),
+    )
+
+
+def _copy(original: T, **changed: Any) -> T:
+    """What ``copy()`` makes, in a tenth of the time; some attributes and methods are its own."""
+    made = object.__new__(type(original))
+    vars(made).update(vars(original), **changed)
+    return made

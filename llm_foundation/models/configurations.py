@@ -77,7 +77,8 @@ def _may_use_all(user: Any) -> bool:
 def _by_slug() -> ConfigurationQuerySet:
     named = ConfigurationQuerySet(Configuration).filter(slug=Parameter("slug", models.SlugField()))
     has_fallbacks = models.Exists(ConfigurationFallback.objects.filter(configuration=models.OuterRef("pk")))
-    return named.select_related("language_model__provider").annotate(has_fallbacks=has_fallbacks)
+    found = named.select_related("language_model__provider")
+    return found.annotate(has_fallbacks=has_fallbacks)  # type: ignore[no-redef]
 
 
 def _by_slug_and_user() -> ConfigurationQuerySet:

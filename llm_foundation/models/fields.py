@@ -28,6 +28,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from llm_foundation.chat.frozen import clean_text
 from llm_foundation.encryption import decrypt, encrypt, place
 
 T = TypeVar("T")
@@ -38,6 +39,11 @@ if TYPE_CHECKING:
     _CharField = models.CharField[str, str]
 else:
     _JSONField, _TextField, _CharField = models.TextField, models.TextField, models.CharField
+
+
+def readable(text: str, *, length: int | None = None) -> str:
+    """Foreign text for a column that is kept in clear: cut at ``length``, and without what a database refuses."""
+    return clean_text(text).replace("\x00", "")[:length]
 
 
 class Sealed(property, ABC, Generic[T]):

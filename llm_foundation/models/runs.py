@@ -33,6 +33,8 @@ STATUSES: Final = [
     (RunStatus.CANCELLED.value, _("cancelled")),
 ]
 
+MAX_REASON: Final = 64
+
 
 class Run(models.Model):
     """Owner, starter and configuration never change. Everything else is written by ``runs.store``."""
@@ -57,10 +59,12 @@ class Run(models.Model):
         related_name="llm_runs_started",
         verbose_name=_("started by"),
     )
+    has_owner = models.BooleanField(default=False, editable=False)  # stays true when the account is deleted
+    unattended = models.BooleanField(_("unattended"), default=False, editable=False)  # nothing of it may wait
     status = models.CharField(
         _("status"), max_length=24, choices=STATUSES, default=RunStatus.QUEUED.value, db_index=True
     )
-    termination_reason = models.CharField(_("reason"), max_length=64, blank=True)
+    termination_reason = models.CharField(_("reason"), max_length=MAX_REASON, blank=True)
     error = models.TextField(_("error"), blank=True)
     truncated = models.CharField(_("ended early by"), max_length=24, blank=True)
     offer = JSONTextField(_("tools offered"), default=list)

@@ -1,6 +1,6 @@
 """Sending one request and reading its answer, whole or as a stream; a sync and an async driver over the same steps."""
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -60,7 +60,12 @@ class ModelCall:
             return self._read(answer.status, answer.headers, answer.body)
 
     def stream(self) -> Iterator[StreamEvent]:
-        with self.target.named_in_errors(), client.open_stream(self._prepare(), limits=self.target.deadlines) as answer:
+        """The events. What is wrong before contact is raised here, not at the first of them."""
+        with self.target.named_in_errors():
+            return self._events(self._prepare())
+
+    def _events(self, prepared: HTTPRequest) -> Iterator[StreamEvent]:
+        with self.target.named_in_errors(), client.open_stream(prepared, limits=self.target.deadlines) as answer:
             if not _is_stream(answer.status, answer.headers):
                 yield from _as_events(self._read(answer.status, answer.headers, answer.read()))
                 return
@@ -70,7 +75,7 @@ class ModelCall:
                     yield from decoder.feed(chunk)
             yield StreamCompleted(response=self._signed(decoder.finish()))
 
-    async def astream(self) -> AsyncIterator[StreamEvent]:
+    async def astream(self) -> AsyncGenerator[StreamEvent, None]:
         with self.target.named_in_errors():
             async with client.aopen_stream(self._prepare(), limits=self.target.deadlines) as answer:
                 if not _is_stream(answer.status, answer.headers):

@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from llm_foundation.chat.conversation import read_conversation
-from llm_foundation.chat.options import ChatOptions, ToolChoice
+from llm_foundation.chat.options import ChatOptions, NamedTool, ToolChoice
+from llm_foundation.exceptions import InvalidMessage
 from llm_foundation.models import Configuration
 from llm_foundation.pipeline.call import ModelCall
 from llm_foundation.pipeline.plan import plan_for
@@ -29,6 +30,8 @@ def completion_call(
     ``tools`` are names; without them none are offered. A name that the gate refuses is left out, and stands with its
     reason in ``response.metadata["refused_tools"]``.
     """
+    if not isinstance(tool_choice, NamedTool) and tool_choice not in ("auto", "none", "required"):
+        raise InvalidMessage("must be 'auto', 'none', 'required' or NamedTool(…)", field="tool_choice")
     conversation = read_conversation(messages)
     plan = plan_for(Configuration.objects.by_slug(slug, user=user), options=options)
     if tools is None:

@@ -6,9 +6,9 @@ from decimal import Decimal
 from typing import Any, Final
 
 from llm_foundation.chat.completions import Usage
-from llm_foundation.chat.messages import ChatMessage
+from llm_foundation.chat.messages import ChatMessage, Role
 from llm_foundation.chat.options import ChatOptions, ChatRequest, ToolChoice, ToolDefinition
-from llm_foundation.exceptions import ContextExhausted
+from llm_foundation.exceptions import ContextExhausted, InvalidMessage
 from llm_foundation.loop.limits import RunLimits
 from llm_foundation.loop.next_step import AskModel
 from llm_foundation.loop.state import LoopState
@@ -36,7 +36,10 @@ class Plan:
         prompt = self.configuration.system_prompt
         return (*([ChatMessage.system(prompt)] if prompt else []), *messages)
 
-    def begin(self, messages: Iterable[ChatMessage], offer: Offer) -> LoopState:
+    def begin(self, messages: Sequence[ChatMessage], offer: Offer) -> LoopState:
+        """Raises ``InvalidMessage`` where the last word is the model's already: a run would end before it began."""
+        if messages[-1].role is Role.ASSISTANT and not messages[-1].tool_calls:
+            raise InvalidMessage("asks nothing: the model has answered already", field=f"messages[{len(messages) - 1}]")
         self.target.require_tools(offer.definitions)
         return LoopState(messages=self.opening(messages), offer=offer.definitions, limits=self.limits)
 
@@ -75,6 +78,8 @@ class Plan:
 
 
 def plan_for(configuration: Configuration, *, options: ChatOptions | None = None) -> Plan:
+    if options is not None and not isinstance(options, ChatOptions):
+        raise InvalidMessage("must be ChatOptions(…)", field="options")
     own = configuration.chat_options()
     return Plan(
         configuration=configuration,

@@ -100,20 +100,30 @@ class Policy:
 
     def _attended(self, decision: GateDecision) -> GateDecision:
         """Where nobody attends a run, a tool that may pause it is refused, and the reason said."""
-        if decision.verdict is Verdict.REFUSE or approval.unattended([decision.tool], added=self.always_asked):
+        if decision.verdict is Verdict.REFUSE:
+            return decision
+        tool = self.tools[decision.tool]
+        if decision.verdict is Verdict.ALLOW and approval.never_pauses(tool, added=self.always_asked):
             return decision
         why = _("A call of it may wait for a person, and nobody attends this run.")
         return GateDecision(decision.tool, Verdict.REFUSE, "unattended", why)
 
     def judge_call(
-        self, call: ToolCall, *, offered: Collection[str], high_water: DataClass, released: bool = False
+        self,
+        call: ToolCall,
+        *,
+        offered: Collection[str],
+        high_water: DataClass,
+        released: bool = False,
+        unattended: bool = False,
     ) -> GateDecision:
         """The gate's answer for one call, now."""
         tool = self.tools.get(call.name)
         arguments, problem = _validated(tool, call)
         asked = tool is not None and problem is None and self._asks(tool, arguments)
         facts = CallFacts(offered=call.name in offered, problem=problem, asks=asked, released=released)
-        return judge(self.facts(call.name, high_water=high_water, call=facts))
+        decision = judge(self.facts(call.name, high_water=high_water, call=facts))
+        return self._attended(decision) if unattended else decision
 
     def _asks(self, tool: Tool, arguments: Mapping[str, Any]) -> bool:
         return approval.asks(tool, added=self.always_asked, arguments=arguments)

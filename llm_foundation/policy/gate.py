@@ -49,19 +49,17 @@ def judge(facts: ToolFacts) -> GateDecision:
     """Apply every rule. Pure: the same facts always give the same answer."""
     for rule in _REFUSALS:
         if refusal := rule(facts):
-            reason, explanation = refusal
-            return GateDecision(facts.name, Verdict.REFUSE, reason, explanation)
+            return GateDecision(facts.name, Verdict.REFUSE, *refusal)
     if facts.call and facts.call.released:
         return GateDecision(facts.name, Verdict.ALLOW, "released", _("A person allowed this call."))
     for question in _QUESTIONS:
         if asked := question(facts):
-            reason, explanation = asked
-            return GateDecision(facts.name, Verdict.ASK, reason, explanation)
+            return GateDecision(facts.name, Verdict.ASK, *asked)
     return GateDecision(facts.name, Verdict.ALLOW, "allowed", _("Every rule agrees."))
 
 
-Finding = tuple[str, str] | None
-"""A reason code and its explanation, or ``None`` where the rule has nothing to object."""
+Finding = tuple[str, ...] | None
+"""A reason code, its explanation, and a detail if need be; ``None`` where the rule has nothing to object."""
 
 
 def _registered(facts: ToolFacts) -> Finding:
@@ -102,7 +100,7 @@ def _offered(facts: ToolFacts) -> Finding:
 def _valid_arguments(facts: ToolFacts) -> Finding:
     if facts.call is None or facts.call.problem is None:
         return None
-    return "invalid_arguments", facts.call.problem
+    return "invalid_arguments", _("Its arguments do not fit the tool."), facts.call.problem
 
 
 def _carries_data_out(facts: ToolFacts) -> Finding:

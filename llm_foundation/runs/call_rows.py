@@ -8,6 +8,8 @@ from llm_foundation.loop.next_step import RefusedCall
 from llm_foundation.loop.state import GateDecision, LoopState
 from llm_foundation.loop.states import CallState
 from llm_foundation.models import Run, RunToolCall
+from llm_foundation.models.calls import MAX_NAME
+from llm_foundation.models.fields import readable
 from llm_foundation.runs.events import EventKind, event
 from llm_foundation.runs.operations import ToolExecution, ToolOutcome
 from llm_foundation.runs.previews import make_preview
@@ -22,16 +24,15 @@ def new_rows(run: Run, state: LoopState) -> list[RunToolCall]:
     rows = []
     for index, waiting in enumerate(state.open_turn):
         row = RunToolCall(run=run, turn=state.counters.rounds, index=index)
-        row.call_id, row.tool_name = waiting.call.id, waiting.call.name
+        row.call_id = readable(waiting.call.id, length=MAX_NAME)
+        row.tool_name = readable(waiting.call.name, length=MAX_NAME)
         row.written_call = waiting.call.to_dict()
         rows.append(row)
     return rows
 
 
-def describe(row: RunToolCall, tool: Tool | None, decision: GateDecision) -> dict[str, Any]:
+def describe(tool: Tool, decision: GateDecision) -> dict[str, Any]:
     """What the gate said, and what the tool was when it said so."""
-    if tool is None:
-        return {"reason": decision.reason, "explanation": decision.explanation}
     return {
         "reason": decision.reason,
         "explanation": decision.explanation,
@@ -40,13 +41,12 @@ def describe(row: RunToolCall, tool: Tool | None, decision: GateDecision) -> dic
     }
 
 
-def refuse(changes: Changes, row: RunToolCall, refused: RefusedCall, *, result: str) -> None:
-    sealed = RunToolCall.result.seal(row, result)
+def refuse(changes: Changes, row: RunToolCall, refused: RefusedCall) -> None:
     decision = refused.decision
     changes.move(
         row,
         CallState.REFUSED,
-        result_sealed=sealed,
+        result_sealed=RunToolCall.result.seal(row, refused.answered.result or ""),
         finished_at=timezone.now(),
         reason=decision.reason,
         explanation=decision.explanation,
@@ -59,7 +59,7 @@ def put_before_person(
 ) -> None:
     """The call waits: with its preview, and the digest of all that the person will see."""
     preview = make_preview(execution)
-    described = describe(row, execution.tool, decision)
+    described = describe(execution.tool, decision)
     row.effect, row.preview = execution.tool.effect.value, preview.written() if preview else None
     digest = call_digest(run, row, execution.tool)
     changes.move(
@@ -76,7 +76,7 @@ def put_before_person(
 def release(changes: Changes, row: RunToolCall, tool: Tool, decision: GateDecision) -> None:
     """The gate lets the call run freely."""
     if row.state == CallState.PROPOSED:
-        changes.move(row, CallState.READY, **describe(row, tool, decision))
+        changes.move(row, CallState.READY, **describe(tool, decision))
 
 
 def fence(changes: Changes, run: Run, row: RunToolCall) -> None:

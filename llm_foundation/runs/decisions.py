@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
 from django.utils.formats import date_format
@@ -19,6 +20,7 @@ from llm_foundation.exceptions import (
 )
 from llm_foundation.loop.states import CallState, RunStatus
 from llm_foundation.models import Decision, Run, RunToolCall
+from llm_foundation.models.fields import readable
 from llm_foundation.policy.facts import load_policy
 from llm_foundation.runs import store
 from llm_foundation.runs.drivers import drive
@@ -47,30 +49,25 @@ def decide(
 ) -> Decision:
     """Decide one pending call, once. The run goes on after the decision is committed, never before.
 
-    ``digest`` is that of what the person saw. Raises ``AlreadyDecided``, ``StaleDigest`` or ``DecisionNotPermitted``;
-    then nothing was written.
+    ``digest`` is that of what the person saw. Raises ``AlreadyDecided``, ``StaleDigest``, ``DecisionNotPermitted``, or
+    ``RunToolCall.DoesNotExist`` for what is no call's id; then nothing was written.
     """
     refuse_inside_transaction("Deciding a call")
-    call_id = call.pk if isinstance(call, RunToolCall) else call
-    run_id = RunToolCall.objects.values_list("run_id", flat=True).get(pk=call_id)
+    place = _place(call)
     with transaction.atomic(durable=True):
-        run = store.lock(run_id)
-        row = RunToolCall.objects.get(pk=call_id)
-        _require_pending(run, row)
-        _require_permitted(run, row, by, verdict)
-        _require_same(run, row, digest, verdict)
-        decision = _write(row, by=by, verdict=verdict, reason=reason, channel=channel)
+        run = store.lock(place.run_id)
+        row = RunToolCall.objects.get(pk=place.pk)
+        _require(run, row, by=by, digest=digest, verdict=verdict)
+        decision = _write(row, by=by, verdict=verdict, reason=readable(reason), channel=channel)
         _move(run, row, decision)
-        transaction.on_commit(lambda: go_on(run_id), robust=True)
+        transaction.on_commit(lambda: go_on(run.pk), robust=True)
     return decision
 
 
 def obstacle(call: RunToolCall, *, by: "User", verdict: Decision.Verdict) -> LLMFoundationError | None:
     """What would keep this person from deciding so now, for screens that say it beforehand. Writes nothing."""
     try:
-        _require_pending(call.run, call)
-        _require_permitted(call.run, call, by, verdict)
-        _require_same(call.run, call, call.digest, verdict)
+        _require(call.run, call, by=by, digest=call.digest, verdict=verdict)
     except (DecisionError, EncryptionError) as error:
         return error
     return None
@@ -79,6 +76,33 @@ def obstacle(call: RunToolCall, *, by: "User", verdict: Decision.Verdict) -> LLM
 def go_on(run_id: UUID) -> None:
     """Execute what a decision released. The decision stands whatever happens here."""
     drive(resume_steps(run_id))
+
+
+def _place(call: RunToolCall | UUID | str) -> RunToolCall:
+    """Which call of which run is meant. Read before the run's lock: neither ever changes."""
+    call_id = call.pk if isinstance(call, RunToolCall) else call
+    try:
+        return RunToolCall.objects.only("run_id").get(pk=call_id)
+    except (ValidationError, ValueError):
+        raise RunToolCall.DoesNotExist(f"There is no tool call {call_id!r}.") from None
+
+
+def _require(run: Run, row: RunToolCall, *, by: "User | None", digest: str, verdict: Decision.Verdict) -> None:
+    """Denying needs the permission; releasing needs to be allowed the call oneself as well.
+
+    Who has no permission learns nothing of the call, not even that somebody has decided it.
+    """
+    _require_decider(by)
+    _require_pending(run, row)
+    if verdict == Decision.Verdict.APPROVED:
+        _require_releasable(run, row, by)
+    _require_same(run, row, digest, verdict)
+
+
+def _require_decider(by: "User | None") -> None:
+    if by is None or not by.is_active or not by.has_perm(DECIDE):  # type: ignore[attr-defined]  # of PermissionsMixin
+        message = _("Deciding tool calls needs the permission “%(permission)s”.") % {"permission": DECIDE}
+        raise DecisionNotPermitted(message, rule="permission")
 
 
 def _require_pending(run: Run, row: RunToolCall) -> None:
@@ -109,13 +133,7 @@ def _local(moment: datetime) -> datetime:
     return timezone.localtime(moment) if timezone.is_aware(moment) else moment
 
 
-def _require_permitted(run: Run, row: RunToolCall, by: "User", verdict: Decision.Verdict) -> None:
-    """Denying needs the permission; releasing needs to be allowed the call oneself as well."""
-    if not by.is_active or not by.has_perm(DECIDE):  # type: ignore[attr-defined]  # AnonymousUser answers False
-        message = _("Deciding tool calls needs the permission “%(permission)s”.") % {"permission": DECIDE}
-        raise DecisionNotPermitted(message, rule="permission")
-    if verdict == Decision.Verdict.DENIED:
-        return
+def _require_releasable(run: Run, row: RunToolCall, by: "User | None") -> None:
     if row.preview and row.preview["failed"]:
         message = _("Its preview failed, so nobody can see what the call would do: it can only be denied.")
         raise DecisionNotPermitted(message, rule="preview")

@@ -11,15 +11,7 @@ from llm_foundation.chat.messages import ChatMessage
 from llm_foundation.chat.options import ChatOptions
 from llm_foundation.exceptions import ToolApprovalRequired
 from llm_foundation.loop.limits import Counters, Limit
-from llm_foundation.loop.next_step import (
-    AnswerTurn,
-    AskModel,
-    AwaitDecisions,
-    ExecuteCalls,
-    Finish,
-    RefusedCall,
-    next_step,
-)
+from llm_foundation.loop.next_step import AnswerTurn, AskModel, AwaitDecisions, ExecuteCalls, Finish, next_step
 from llm_foundation.loop.state import GateDecision, LoopState, OpenCall
 from llm_foundation.loop.states import CallState
 from llm_foundation.models import Configuration
@@ -65,7 +57,7 @@ def memory_run_steps(
     plan = plan_for(Configuration.objects.by_slug(slug, user=user), options=options)
     offer = load_policy(plan.configuration, user=user).offer(tools, unattended=unattended)
     state, response, usage = plan.begin(conversation, offer), CompletionResponse(), Usage()
-    run = _MemoryRun(plan, user, offer)
+    run = _MemoryRun(plan, user, offer, unattended=unattended)
     while True:
         step = next_step(state, run.verdicts(state))
         match step:
@@ -80,7 +72,8 @@ def memory_run_steps(
             case AnswerTurn():
                 state = state.after_turn()
             case AwaitDecisions(pending):
-                raise ToolApprovalRequired([waiting.call for waiting in pending], messages=state.messages)
+                messages = (*state.messages, *state.results)
+                raise ToolApprovalRequired([waiting.call for waiting in pending], messages=messages)
             case Finish(truncated):
                 answer = response.content or response.refusal or ""
                 return LoopResult(answer, state.messages, response, usage, state.counters, truncated, offer.refused)
@@ -89,10 +82,11 @@ def memory_run_steps(
 class _MemoryRun:
     """What a run in memory carries beside its state: who acts, what was offered, and the highest data class seen."""
 
-    def __init__(self, plan: Plan, user: "User | None", offer: Offer) -> None:
+    def __init__(self, plan: Plan, user: "User | None", offer: Offer, *, unattended: bool) -> None:
         self.plan = plan
         self.user = user
         self.offered = offer.names
+        self.unattended = unattended
         self.high_water = DataClass.PUBLIC
 
     def verdicts(self, state: LoopState) -> dict[str, GateDecision]:
@@ -100,7 +94,9 @@ class _MemoryRun:
             return {}
         policy = load_policy(self.plan.configuration, user=self.user)
         return {
-            waiting.call.id: policy.judge_call(waiting.call, offered=self.offered, high_water=self.high_water)
+            waiting.call.id: policy.judge_call(
+                waiting.call, offered=self.offered, high_water=self.high_water, unattended=self.unattended
+            )
             for waiting in state.open_turn
             if not waiting.state.is_answered
         }
@@ -109,7 +105,7 @@ class _MemoryRun:
         started = monotonic()
         executions = ToolExecutions(tuple(map(self._execution, step.runnable)))
         outcomes: list[ToolOutcome] = (yield executions) if executions.executions else []
-        settled = {refused.open_call.call.id: refused_call(refused) for refused in step.refused}
+        settled = {refused.open_call.call.id: refused.answered for refused in step.refused}
         for waiting, execution, outcome in zip(step.runnable, executions.executions, outcomes, strict=True):
             self.high_water = highest(self.high_water, execution.tool.data_class)
             settled[waiting.call.id] = answered_call(waiting, outcome)
@@ -123,15 +119,6 @@ class _MemoryRun:
             raise LookupError(waiting.call.name)
         context = ToolContext(user=self.user, call_id=waiting.call.id)
         return ToolExecution(tool, waiting.call.arguments, context, tool.effect)
-
-
-def refused_call(refused: RefusedCall) -> OpenCall:
-    """The error result of a refused call, fit for the model."""
-    return replace(
-        refused.open_call,
-        state=CallState.REFUSED,
-        result=f"Error: {refused.decision.explanation}",
-    )
 
 
 def answered_call(waiting: OpenCall, outcome: ToolOutcome) -> OpenCall:

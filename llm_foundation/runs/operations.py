@@ -62,7 +62,11 @@ class ToolExecution:
         return preview_lines(self.tool, self._validated(), self.context)
 
     def _validated(self) -> dict[str, Any]:
-        return validate_arguments(self.tool, self.arguments)
+        """What does not fit is not executed. A tool that raises ``InvalidArguments`` itself has done who knows what."""
+        try:
+            return validate_arguments(self.tool, self.arguments)
+        except InvalidArguments as error:
+            raise NotExecuted(str(error)) from error
 
 
 def _bounds() -> _Bounds:
@@ -76,7 +80,7 @@ def succeeded(result: ToolResult) -> ToolOutcome:
 def failed(execution: ToolExecution, error: Exception) -> ToolOutcome:
     """What a raised exception means for the call: it depends on what the tool does to the world."""
     tool = execution.tool.name
-    if isinstance(error, NotExecuted | InvalidArguments):
+    if isinstance(error, NotExecuted):
         return ToolOutcome(CallState.FAILED, ToolResult(f"Error: {error}", is_error=True), detail=str(error))
     logger.error("Tool %s failed", tool, exc_info=error)
     detail = f"{type(error).__name__}: {error}"

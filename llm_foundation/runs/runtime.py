@@ -44,6 +44,8 @@ def run_steps(
         configuration=plan.configuration,
         owner=owner,
         starter=owner,
+        has_owner=owner is not None,
+        unattended=unattended,
         status=RunStatus.RUNNING,
         offer=[tool.name for tool in offer.tools],
         lease_owner=process_name(),
@@ -96,8 +98,7 @@ def _load(run: Run) -> Segment:
 def _give_up(run: Run, error: LLMFoundationError) -> Run:
     """A run that cannot even be read ends with a reason, and keeps its data."""
     reason = "unreadable" if isinstance(error, DecryptionFailed) else failure_reason(error)
-    changes = store.Changes(events=[event(EventKind.FINISHED, status="failed", reason=reason)])
-    store.finish(run, changes, status=RunStatus.FAILED, reason=reason, error=str(error))
+    store.fail(run, store.Changes(), reason=reason, error=str(error))
     return run
 
 

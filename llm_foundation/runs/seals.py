@@ -33,8 +33,9 @@ def is_genuine(decision: Decision) -> bool:
     return verify(_decision_text(decision), decision.seal, purpose=_DECISION)
 
 
-def same_digest(left: str, right: str) -> bool:
-    return compare_digest(left.encode(), right.encode())
+def same_digest(given: object, stored: str) -> bool:
+    """``given`` comes from forms and programs: whatever it is, it is another digest, not an error."""
+    return compare_digest(str(given).encode("utf-8", "replace"), stored.encode())
 
 
 def _call_text(run: Run, row: RunToolCall, tool: Tool) -> bytes:

@@ -1,11 +1,20 @@
 """One stretch of a run, executed by one process that holds its lease: the loop's steps over the store."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from time import monotonic
 from typing import Final
 
-from llm_foundation.exceptions import LLMFoundationError, ProviderError, RunLost
+from django.contrib.auth import get_user_model
+
+from llm_foundation.exceptions import (
+    ContextExhausted,
+    LLMFoundationError,
+    OwnerGone,
+    ProviderError,
+    RunLost,
+    TrustCeilingExceeded,
+)
 from llm_foundation.loop.next_step import AnswerTurn, AskModel, AwaitDecisions, ExecuteCalls, Finish, next_step
 from llm_foundation.loop.state import GateDecision, LoopState, OpenCall
 from llm_foundation.loop.states import CallState, RunStatus
@@ -16,7 +25,6 @@ from llm_foundation.runs import call_rows, store
 from llm_foundation.runs.drivers import Steps
 from llm_foundation.runs.events import EventKind, event
 from llm_foundation.runs.executions import ToolExecutions
-from llm_foundation.runs.in_memory import refused_call
 from llm_foundation.runs.operations import ToolExecution, ToolOutcome
 from llm_foundation.runs.transactional import perform_transactional
 from llm_foundation.runs.verification import is_released
@@ -34,7 +42,7 @@ class Segment:
         self.run = run
         self.plan = plan
         self.state = state
-        self.rows = {row.call_id: row for row in rows}
+        self.rows = _by_call(state, rows)
         self.changes = store.Changes()
 
     def steps(self) -> Steps[Run]:
@@ -55,37 +63,42 @@ class Segment:
                         if self._suspend(waiting):
                             break
                     case Finish(truncated):
-                        self._finish(RunStatus.COMPLETED, reason=f"limit:{truncated}" if truncated else "answered")
+                        self._complete(f"limit:{truncated}" if truncated else "answered")
         except RunLost:
             raise
         except LLMFoundationError as error:
-            self._finish(RunStatus.FAILED, reason=failure_reason(error), error=str(error))
+            self._write_counters()
+            store.fail(self.run, self.changes, reason=failure_reason(error), error=str(error))
         return self.run
 
     def _load_policy(self) -> Policy:
-        """The facts of this step, and with them what may still be offered of the run's tools.
-
-        The owner is read anew before calls run: a segment may be long, and who lost a right has lost it now.
-        """
-        if self.state.open_turn and self.run.owner is not None:
-            self.run.owner = type(self.run.owner)._default_manager.get(pk=self.run.owner.pk)
+        """The facts of this step, and with them what may still be offered of the run's tools."""
+        self._read_owner()
         policy = load_policy(self.run.configuration, user=self.run.owner)
-        offer = policy.offer(self.run.offer, high_water=self._high_water)
+        offer = policy.offer(self.run.offer, high_water=self._high_water, unattended=self.run.unattended)
         self.state = replace(self.state, offer=offer.definitions)
         return policy
 
+    def _read_owner(self) -> None:
+        """Anew before calls run: a segment may be long, and who lost a right has lost it now."""
+        if not self.run.has_owner or (self.run.owner is not None and not self.state.open_turn):
+            return
+        self.run.owner = get_user_model()._base_manager.filter(llm_runs=self.run).first()
+        if self.run.owner is None:
+            raise OwnerGone("The account of this run's owner was deleted; nobody acts in their place.")
+
     def _verdicts(self, policy: Policy) -> dict[str, GateDecision]:
         """The gate's answers, now. A call that a person released is allowed if the release still counts."""
-        judged = (CallState.PROPOSED, CallState.PENDING, CallState.READY)
         return {
             waiting.call.id: policy.judge_call(
                 waiting.call,
                 offered=self.run.offer,
                 high_water=self._high_water,
                 released=waiting.state is CallState.READY and self._is_released(waiting, policy),
+                unattended=self.run.unattended,
             )
             for waiting in self.state.open_turn
-            if waiting.state in judged
+            if waiting.state.is_judged
         }
 
     def _is_released(self, waiting: OpenCall, policy: Policy) -> bool:
@@ -102,7 +115,7 @@ class Segment:
         self.run.truncated = step.closing or ""
         self.changes.messages.append(self.state.messages[-1])
         new = call_rows.new_rows(self.run, self.state)
-        self.rows = {row.call_id: row for row in new}
+        self.rows = _by_call(self.state, new)
         self.changes.new_calls += new
         self.changes.events.append(
             event(
@@ -124,9 +137,9 @@ class Segment:
         """
         settled: dict[str, OpenCall] = {}
         for refused in step.refused:
-            answered = refused_call(refused)
-            call_rows.refuse(self.changes, self.rows[answered.call.id], refused, result=answered.result or "")
-            settled[answered.call.id] = answered
+            call_id = refused.open_call.call.id
+            call_rows.refuse(self.changes, self.rows[call_id], refused)
+            settled[call_id] = refused.answered
         for waiting in step.pending:
             decision, execution = verdicts[waiting.call.id], self._execution(waiting, policy)
             call_rows.put_before_person(self.changes, self.run, self.rows[waiting.call.id], execution, decision)
@@ -143,6 +156,8 @@ class Segment:
         chosen = reads or executions[:1]
         for execution in chosen:
             call_rows.fence(self.changes, self.run, self._row(execution))
+            # Before the effect, as the mark itself: a result that outlives a crash is in the transcript's class.
+            self.run.high_water = highest(self._high_water, execution.tool.data_class).value
         self._commit()
         started = monotonic()
         outcomes: list[ToolOutcome] = []
@@ -180,10 +195,9 @@ class Segment:
             call_rows.already_settled(self.changes, row, outcome)
         else:
             call_rows.settle(self.changes, row, outcome)
-        self.run.high_water = highest(self._high_water, execution.tool.data_class).value
         state = CallState(row.state)
         result = outcome.result.content if state.is_answered else None
-        return row.call_id, OpenCall(row.tool_call, state, result)
+        return execution.context.call_id, OpenCall(row.tool_call, state, result)
 
     def _answer_turn(self) -> None:
         self.changes.messages += self.state.results
@@ -194,20 +208,24 @@ class Segment:
         in_doubt = any(one.state is CallState.IN_DOUBT for one in waiting)
         status = RunStatus.IN_DOUBT if in_doubt else RunStatus.WAITING_FOR_APPROVAL
         self._write_counters()
-        seen = {row.pk: str(row.state) for row in self.rows.values()}
+        seen = {self.rows[one.call.id].pk: one.state for one in waiting}
         leaving = replace(self.changes, events=[*self.changes.events, event(EventKind.WAITING, status=status.value)])
         suspended = store.suspend(self.run, leaving, status=status, seen=seen)
         if not suspended:
-            rows = RunToolCall.objects.filter(pk__in=seen).order_by("index")
-            self.rows = {row.call_id: row for row in rows}
-            self.state = replace(self.state, open_turn=tuple(row.open_call() for row in self.rows.values()))
+            self._read_again(waiting)
         return suspended
 
-    def _finish(self, status: RunStatus, *, reason: str, error: str = "") -> None:
-        self.changes.events.append(event(EventKind.FINISHED, status=status.value, reason=reason))
+    def _read_again(self, waiting: Sequence[OpenCall]) -> None:
+        """What others may have moved. The other calls are ours: what became of them may not be stored yet."""
+        stored = RunToolCall.objects.in_bulk([self.rows[one.call.id].pk for one in waiting])
+        moved = {one.call.id: stored[self.rows[one.call.id].pk] for one in waiting}
+        self.rows |= moved
+        self.state = self.state.after_calls({call_id: row.open_call() for call_id, row in moved.items()})
+
+    def _complete(self, reason: str) -> None:
+        self.changes.events.append(event(EventKind.FINISHED, status=RunStatus.COMPLETED.value, reason=reason))
         self._write_counters()
-        store.finish(self.run, self.changes, status=status, reason=reason, error=error)
-        self.changes = store.Changes()
+        store.complete(self.run, self.changes, reason=reason)
 
     def _commit(self) -> None:
         self._write_counters()
@@ -225,7 +243,7 @@ class Segment:
         context = ToolContext(
             user=self.run.owner,
             run_id=self.run.pk,
-            call_id=row.call_id,
+            call_id=waiting.call.id,
             idempotency_key=str(row.idempotency_key),
         )
         known = row.state != CallState.PROPOSED
@@ -233,12 +251,22 @@ class Segment:
         return ToolExecution(tool, waiting.call.arguments, context, effect)
 
     def _row(self, execution: ToolExecution) -> RunToolCall:
-        return self.rows[execution.context.call_id or ""]
+        return self.rows[execution.context.call_id]
 
     @property
     def _high_water(self) -> DataClass:
         return DataClass(self.run.high_water)
 
+
+def _by_call(state: LoopState, rows: Sequence[RunToolCall]) -> dict[str, RunToolCall]:
+    """The rows of the open turn by the ids of its calls; the rows' own ids may be cut."""
+    return {one.call.id: row for one, row in zip(state.open_turn, rows, strict=True)}
+
+
+_REASONS: Final[Mapping[type[LLMFoundationError], str]] = {
+    ContextExhausted: "context_exhausted",
+    TrustCeilingExceeded: "trust_ceiling",
+}
 
 _COUNTERS: Final = (
     "rounds",
@@ -253,6 +281,6 @@ _COUNTERS: Final = (
 
 
 def failure_reason(error: LLMFoundationError) -> str:
-    """A stable code for programs: the error's name, with its family before it."""
+    """A stable code for programs: a word of its own, or the error's name with its family before it."""
     family = "provider:" if isinstance(error, ProviderError) else ""
-    return f"{family}{type(error).__name__}"
+    return _REASONS.get(type(error)) or f"{family}{type(error).__name__}"

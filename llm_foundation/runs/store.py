@@ -21,9 +21,15 @@ from llm_foundation.conf import settings
 from llm_foundation.exceptions import InvalidTransition, RunLost
 from llm_foundation.loop.states import CALL_TRANSITIONS, RUN_TRANSITIONS, CallState, RunStatus
 from llm_foundation.models import Run, RunEvent, RunMessage, RunToolCall
-from llm_foundation.runs.events import Event
+from llm_foundation.models.fields import readable
+from llm_foundation.models.runs import MAX_REASON
+from llm_foundation.runs.events import Event, EventKind, event
 
 _LEASE_MARGIN: Final = timedelta(seconds=60)
+_LET_GO: Final[dict[str, Any]] = {"lease_owner": "", "lease_expires_at": None}
+_ANSWERED: Final = tuple(state for state in CallState if state.is_answered)
+_IN_DOUBT: Final = frozenset({CallState.EXECUTING, CallState.IN_DOUBT})
+_NOT_EXECUTED: Final = "Error: the run ended before this call was executed."
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,24 +107,67 @@ def commit(run: Run, changes: Changes) -> None:
 
 
 def suspend(run: Run, changes: Changes, *, status: RunStatus, seen: Mapping[Any, str]) -> bool:
-    """Write the step and let go of the run, unless a call has moved since ``seen``: then the segment goes on."""
+    """Write the step and let go of the run, unless one of the calls that it waits for has moved since ``seen``.
+
+    Then nothing is written: the segment goes on with what was decided.
+    """
     check_transition(RUN_TRANSITIONS[RunStatus.RUNNING], RunStatus.RUNNING, status)
-    leaving = {"status": status, "lease_owner": "", "lease_expires_at": None}
+    leaving = {"status": status, "error": "", **_LET_GO}
     with transaction.atomic(durable=True):
         _take(run, replace(changes, fields={**changes.fields, **leaving}))
         if dict(RunToolCall.objects.filter(pk__in=seen).values_list("pk", "state")) != dict(seen):
             transaction.set_rollback(True)
             return False
         _write(run, changes)
-    run.status = status
+    _show(run, leaving)
     return True
 
 
-def finish(run: Run, changes: Changes, *, status: RunStatus, reason: str, error: str = "") -> None:
-    """Write the last step. A run never ends without a reason."""
+def complete(run: Run, changes: Changes, *, reason: str) -> None:
+    """Write the last step of a run that has its answer."""
+    ending = _ending(RunStatus.COMPLETED, reason=reason, error="")
+    commit(run, replace(changes, fields={**changes.fields, **ending}))
+    _show(run, ending)
+
+
+def fail(run: Run, changes: Changes, *, reason: str, error: str) -> None:
+    """Write what is known of a run that cannot go on, and end its open calls with it.
+
+    Where nobody knows whether one of them took effect, the run stays open for the person who has to find out.
+    """
+    with transaction.atomic(durable=True):
+        _take(run, changes)
+        _write(run, changes)
+        rows = list(RunToolCall.objects.filter(run=run).exclude(state__in=_ANSWERED))
+        if _IN_DOUBT.isdisjoint(row.state for row in rows):
+            ending = _ending(RunStatus.FAILED, reason=reason, error=error)
+            last = event(EventKind.FINISHED, status=RunStatus.FAILED.value, reason=reason)
+            _write_moves(_closing(rows))
+        else:
+            ending = {"status": RunStatus.IN_DOUBT, "error": readable(error), **_LET_GO}
+            last = event(EventKind.WAITING, status=RunStatus.IN_DOUBT.value, reason=reason)
+        append_events(run, [last], **ending)
+    _show(run, ending)
+
+
+def _ending(status: RunStatus, *, reason: str, error: str) -> dict[str, Any]:
+    """A run never ends without a reason."""
     check_transition(RUN_TRANSITIONS[RunStatus.RUNNING], RunStatus.RUNNING, status)
-    ending = {"status": status, "termination_reason": reason, "error": error, "finished_at": timezone.now()}
-    commit(run, replace(changes, fields={**changes.fields, **ending, "lease_owner": ""}))
+    words = {"termination_reason": readable(reason, length=MAX_REASON), "error": readable(error)}
+    return {"status": status, **words, "finished_at": timezone.now(), **_LET_GO}
+
+
+def _closing(rows: Iterable[RunToolCall]) -> list[Move]:
+    """The way out for calls that nobody will execute any more."""
+    closing = Changes()
+    for row in rows:
+        target = CallState.REFUSED if row.state == CallState.PROPOSED else CallState.CANCELLED
+        sealed = RunToolCall.result.seal(row, _NOT_EXECUTED)
+        closing.move(row, target, result_sealed=sealed, finished_at=timezone.now())
+    return closing.moves
+
+
+def _show(run: Run, ending: Mapping[str, Any]) -> None:
     for name, value in ending.items():
         setattr(run, name, value)
 
@@ -129,10 +178,10 @@ def lock(run_id: Any) -> Run:
     return Run.objects.select_related("owner", "starter", "configuration").get(pk=run_id)
 
 
-def append_events(run: Run, events: Sequence[Event]) -> None:
-    """Under the mutex: add to the timeline from outside a segment."""
-    Run.objects.filter(pk=run.pk).update(next_event_sequence=F("next_event_sequence") + len(events))
-    _write_events(run, events, first=run.next_event_sequence)
+def append_events(run: Run, events: Sequence[Event], **fields: Any) -> None:
+    """Under the mutex: add to the timeline, and set what changes with it."""
+    Run.objects.filter(pk=run.pk).update(next_event_sequence=F("next_event_sequence") + len(events), **fields)
+    _write_last_events(run, events)
 
 
 def _take(run: Run, changes: Changes) -> None:
@@ -151,11 +200,14 @@ def _write(run: Run, changes: Changes) -> None:
     _write_messages(run, changes.messages, first=run.next_message_sequence)
     run.next_message_sequence += len(changes.messages)
     if changes.events:
-        after = Run.objects.values_list("next_event_sequence", flat=True).get(pk=run.pk)
-        _write_events(run, changes.events, first=after - len(changes.events))
+        _write_last_events(run, changes.events)
     if changes.new_calls:
         RunToolCall.objects.bulk_create(changes.new_calls)
-    for move in changes.moves:
+    _write_moves(changes.moves)
+
+
+def _write_moves(moves: Iterable[Move]) -> None:
+    for move in moves:
         require_row(RunToolCall.objects.filter(**move.place).update(**move.values), move.place["pk"])
 
 
@@ -171,6 +223,12 @@ def _write_messages(run: Run, messages: Sequence[ChatMessage], *, first: int) ->
         row.payload = message.to_transcript()
     if rows:
         RunMessage.objects.bulk_create(rows)
+
+
+def _write_last_events(run: Run, events: Sequence[Event]) -> None:
+    """The counter has counted them already. Others may have moved it since this segment read the run."""
+    after = Run.objects.values_list("next_event_sequence", flat=True).get(pk=run.pk)
+    _write_events(run, events, first=after - len(events))
 
 
 def _write_events(run: Run, events: Sequence[Event], *, first: int) -> None:

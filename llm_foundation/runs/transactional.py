@@ -1,5 +1,6 @@
 """Calls whose whole effect is in our database: effect and result are one transaction, or neither is."""
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, NoReturn
@@ -9,6 +10,8 @@ from django.db import DEFAULT_DB_ALIAS, connections, transaction
 from llm_foundation.exceptions import RunLost, ToolError
 from llm_foundation.loop.states import CallState
 from llm_foundation.runs.operations import ToolExecution, ToolOutcome, failed, succeeded
+
+logger = logging.getLogger("llm_foundation.tools")
 
 
 class _RolledBack(Exception):
@@ -27,22 +30,32 @@ def perform_transactional(
 ) -> ToolOutcome:
     """Run the call between ``begin`` and ``end``, which carry the run's token; either may raise ``RunLost``.
 
-    An exception or an error result rolls everything back.
+    An exception or an error result rolls everything back. What the tool leaves for after the commit can undo nothing.
     """
+    ended: list[ToolOutcome] = []
+    committed: list[ToolOutcome] = []
     try:
         with transaction.atomic(), _only(DEFAULT_DB_ALIAS):
+            transaction.on_commit(lambda: committed.extend(ended))  # before the hooks of the tool, which may raise
             begin()
-            outcome = succeeded(execution.run())
-            if outcome.state is CallState.FAILED:
-                raise _RolledBack(outcome)
-            end(outcome)
-            return outcome
+            ended.append(_not_failed(succeeded(execution.run())))
+            end(ended[0])
+        return ended[0]
     except _RolledBack as rolled_back:
         return rolled_back.outcome
-    except RunLost:
-        raise
-    except Exception as error:  # noqa: BLE001  # a tool may raise anything; all of it is undone
+    except Exception as error:
+        if committed:
+            logger.error("What tool %s left for after its commit failed", execution.tool.name, exc_info=error)
+            return committed[0]
+        if isinstance(error, RunLost):
+            raise
         return failed(execution, error)
+
+
+def _not_failed(outcome: ToolOutcome) -> ToolOutcome:
+    if outcome.state is CallState.FAILED:
+        raise _RolledBack(outcome)
+    return outcome
 
 
 @contextmanager

@@ -177,6 +177,18 @@ def test_nothing_equals_none():
     assert query.fetch(window=None) == []
 
 
+def test_percent_signs_of_the_queryset_stay_what_they_are():
+    make_provider("half", base_url="https://example.com/50%25")
+    query = CompiledQuery(
+        lambda: (
+            Provider.objects.filter(base_url__endswith="50%25", name=Parameter("name", models.SlugField()))
+            .annotate(shown=models.Value("100%s of %(p0)s"))
+            .extra(select={"rest": "7 %% 4"})
+        )
+    )
+    assert [(one.name, one.shown, one.rest) for one in query.fetch(name="half")] == [("half", "100%s of %(p0)s", 3)]
+
+
 @pytest.mark.parametrize("values", [{}, {"name": "support"}, {"slug": "support", "name": "support"}])
 def test_values_that_the_query_does_not_take_are_refused(values):
     with pytest.raises(TypeError, match="This query takes slug"):

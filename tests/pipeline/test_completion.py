@@ -1,5 +1,9 @@
 """``llm.chat`` and ``llm.stream`` over real HTTP."""
 
+import sys
+from contextlib import aclosing
+from typing import Any
+
 import pytest
 from asgiref.sync import sync_to_async
 
@@ -12,8 +16,9 @@ from llm_foundation.exceptions import (
     RateLimited,
     TrustCeilingExceeded,
     UnknownConfiguration,
+    UnusableConfiguration,
 )
-from llm_foundation.models import Configuration, Provider
+from llm_foundation.models import Configuration, LanguageModel, Provider
 from llm_foundation.pipeline.completion import completion_call
 from llm_foundation.vocabulary import DataClass
 from tests.loopback import answer, chunks, close_early, events
@@ -93,6 +98,28 @@ def test_what_is_wrong_before_contact_is_raised_at_the_call_not_at_the_first_eve
             llm.stream("support", [{"role": "nobody", "content": "Hi"}])
 
 
+def test_a_stream_that_its_model_cannot_serve_is_refused_at_the_call_too() -> None:
+    with desk("find_order") as here:
+        LanguageModel.objects.update(supports_tools=False)
+        with pytest.raises(UnusableConfiguration, match="cannot call any"):
+            llm.stream("support", "Where is order 1?", tools=["find_order"])
+        assert here.model.asked == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"tool_choice": "maybe"}, "tool_choice: must be 'auto', 'none', 'required' or NamedTool(…)"),
+        ({"tool_choice": {"type": "function"}}, "tool_choice: must be 'auto', 'none', 'required' or NamedTool(…)"),
+        ({"options": {"temperature": 1}}, "options: must be ChatOptions(…)"),
+    ],
+)
+def test_an_argument_of_the_wrong_shape_is_named(wrong: dict[str, Any], told: str) -> None:
+    with desk("find_order"), pytest.raises(InvalidMessage) as caught:
+        llm.chat("support", "Where is order 1?", tools=["find_order"], **wrong)
+    assert str(caught.value) == told
+
+
 def test_an_error_status_of_a_stream_is_the_same_error() -> None:
     with desk() as here:
         here.model.says(answer(json={"error": {"message": "slow down"}}, status=429))
@@ -142,6 +169,21 @@ async def test_the_async_twins_do_the_same() -> None:
     assert response.content == "Hello."
     assert streamed[0] == TextDelta(text="Hello.")
     assert isinstance(streamed[-1], StreamCompleted)
+
+
+async def test_who_stops_listening_early_leaves_nothing_to_the_garbage_collector() -> None:
+    enter = desk()
+    here = await sync_to_async(enter.__enter__)()
+    hooks, left_open = sys.get_asyncgen_hooks(), list[Any]()
+    try:
+        here.model.says(events(*[delta(content="Hel") for _ in range(5)], END))
+        sys.set_asyncgen_hooks(finalizer=left_open.append)
+        async with aclosing(llm.astream("support", "Hi")) as stream:
+            assert await anext(stream) == TextDelta(text="Hel")
+        assert left_open == []
+    finally:
+        sys.set_asyncgen_hooks(*hooks)
+        await sync_to_async(enter.__exit__)(None, None, None)
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,13 @@ def test_each_rule_refuses_by_itself_and_names_its_reason(changes: dict[str, obj
     assert decision.explanation
 
 
+def test_what_is_wrong_with_arguments_is_a_detail_for_the_model_and_no_part_of_the_explanation() -> None:
+    decision = judge(replace(FREE, call=replace(CALL, problem="number: there is no order 1138")))
+    assert decision.explanation == "Its arguments do not fit the tool."
+    assert decision.told == "number: there is no order 1138"
+    assert judge(replace(FREE, enabled=False)).told == "The tool is switched off."
+
+
 def test_of_several_reasons_the_least_revealing_one_is_given() -> None:
     everything_wrong = ToolFacts(name="secret_tool", registered=False)
     assert judge(everything_wrong).reason == "unknown"

@@ -109,7 +109,7 @@ def test_a_conversation_that_does_not_fit_the_window_says_so_and_is_not_sent() -
         run = llm.run("support", "word " * 2_000, user=here.clerk)
         assert here.model.asked == []
 
-    assert (run.status, run.termination_reason) == ("failed", "ContextExhausted")
+    assert (run.status, run.termination_reason) == ("failed", "context_exhausted")
     assert "larger window" in run.error
 
 

@@ -4,7 +4,7 @@ from threading import Barrier, Thread
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import AnonymousUser, Group, User
 from django.db import connection, transaction
 from django.utils import timezone
 
@@ -51,6 +51,39 @@ def test_who_lacks_the_permission_decides_nothing() -> None:
                 decide(call, by=here.clerk, digest=call.digest)
             assert caught.value.rule == "permission"
     assert not Decision.objects.exists()
+
+
+def test_who_lacks_the_permission_learns_nothing_of_a_decided_call() -> None:
+    with desk("refund_order") as here:
+        call = waiting_call(here)
+        llm.deny(call, by=here.approver, digest=call.digest)
+        for nobody in (here.clerk, AnonymousUser(), None):
+            with pytest.raises(DecisionNotPermitted) as caught:
+                llm.approve(call, by=nobody, digest=call.digest)  # type: ignore[arg-type]
+            assert "approver" not in str(caught.value)
+
+
+@pytest.mark.parametrize("digest", [None, "", "\ud800", "é", 5])
+def test_whatever_a_form_sends_for_a_digest_is_another_digest(digest: Any) -> None:
+    with desk("refund_order") as here:
+        call = waiting_call(here)
+        with pytest.raises(StaleDigest):
+            llm.approve(call, by=here.approver, digest=digest)
+
+
+@pytest.mark.parametrize("unknown", [None, "", "abc", 7, "9f8e7d6c-0000-4000-8000-000000000000"])
+def test_what_is_no_calls_id_is_no_call(unknown: Any) -> None:
+    with desk("refund_order") as here, pytest.raises(RunToolCall.DoesNotExist):
+        llm.approve(unknown, by=here.approver, digest="")
+
+
+def test_a_reason_of_any_characters_is_kept_and_reaches_the_model() -> None:
+    with desk("refund_order") as here:
+        call = waiting_call(here)
+        run = llm.deny(call, by=here.approver, digest=call.digest, reason="No\x00 \ud83d 🙂")
+        told = here.model.asked[1]["messages"][-1]["content"]
+    assert told == "Error: a person denied this call; it was not executed. They said: No � 🙂"
+    assert (run.status, Decision.objects.get().reason) == ("completed", "No � 🙂")
 
 
 def test_who_may_not_use_the_tool_may_deny_its_calls_but_not_release_them() -> None:

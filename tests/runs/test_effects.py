@@ -1,11 +1,15 @@
 """What a tool's end means for its call, by what the tool does to the world."""
 
+from collections.abc import Callable
+
 import pytest
 from django.contrib.auth.models import Group
+from django.db import transaction
 
 from llm_foundation import llm
-from llm_foundation.models import RunMessage, RunToolCall
-from tests.practice import Desk, calls, desk, text
+from llm_foundation.models import Run, RunMessage, RunToolCall
+from llm_foundation.tools import DataClass, Effect, Tool, tool, validate_arguments
+from tests.practice import Desk, calls, desk, find_order, text
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -85,3 +89,63 @@ def test_a_stored_run_takes_few_commits() -> None:
         finally:
             del connection._commit
     assert len(commits) == 3
+
+
+def leaves_a_hook(hook: Callable[[], None]) -> Tool:
+    """A transactional tool that leaves something for after its commit."""
+
+    @tool(effect=Effect.TRANSACTIONAL_WRITE, data_class=DataClass.CONFIDENTIAL, approval=False)
+    def open_account() -> str:
+        Group.objects.create(name="account")
+        transaction.on_commit(hook)
+        return "opened"
+
+    return open_account
+
+
+def fails() -> None:
+    raise RuntimeError("the mail server is away")
+
+
+def test_a_hook_that_fails_after_the_commit_undoes_nothing_and_the_call_has_succeeded() -> None:
+    with desk() as here:
+        here.grant(leaves_a_hook(fails))
+        here.model.says(calls("open_account"), text("It is open."), calls("open_account"), text("It is open."))
+        run = llm.run("support", "Open it", user=here.clerk)
+        assert (run.status, run.answer, run.calls.get().state) == ("completed", "It is open.", "succeeded")
+        assert Group.objects.get().name == "account"
+
+        Group.objects.all().delete()
+        assert llm.run_in_memory("support", "Open it", user=here.clerk).messages[2].text == "opened"
+
+
+def test_a_crash_right_after_an_effect_leaves_the_run_as_sensitive_as_the_result() -> None:
+    with desk() as here:
+        here.grant(leaves_a_hook(crash))
+        here.model.says(calls("open_account"))
+        with pytest.raises(SystemExit):
+            llm.run("support", "Open it", user=here.clerk)
+
+    run = Run.objects.get()
+    assert (run.calls.get().state, run.calls.get().result) == ("succeeded", "opened")
+    assert run.high_water == "confidential"
+
+
+def crash() -> None:
+    raise SystemExit
+
+
+def test_a_write_that_raises_an_error_of_ours_after_its_effect_is_in_doubt_all_the_same() -> None:
+    with desk("find_order") as here:
+
+        @tool(effect=Effect.NON_IDEMPOTENT_WRITE, data_class=DataClass.PUBLIC, approval=False)
+        def write_and_look_up() -> str:
+            Group.objects.create(name="written")
+            return str(validate_arguments(find_order, {"nummer": "1"}))
+
+        here.grant(write_and_look_up)
+        here.model.says(calls("write_and_look_up"))
+        run = llm.run("support", "Write", user=here.clerk)
+
+    assert Group.objects.get().name == "written"
+    assert (run.status, run.calls.get().state) == ("in_doubt", "in_doubt")

@@ -8,7 +8,7 @@ from django.contrib.auth.models import Group
 
 from llm_foundation import llm
 from llm_foundation.chat.messages import ChatMessage
-from llm_foundation.exceptions import RateLimited, ToolApprovalRequired
+from llm_foundation.exceptions import InvalidMessage, RateLimited, ToolApprovalRequired
 from llm_foundation.loop.limits import Limit
 from llm_foundation.models import Configuration, Run, ToolRecord, sync_tools
 from llm_foundation.tools import DataClass, Effect, registry, tool
@@ -65,8 +65,20 @@ def test_a_call_that_needs_a_person_is_handed_to_the_caller_after_the_free_ones_
             llm.run_in_memory("support", "Refund order 1", user=here.clerk)
 
     assert [call.name for call in caught.value.pending] == ["refund_order"]
-    assert caught.value.messages[-1].tool_calls[0].arguments == {"number": "1", "amount": "5"}
+    *_, turn_of_calls, result = caught.value.messages
+    assert turn_of_calls.tool_calls[0].arguments == {"number": "1", "amount": "5"}
+    assert (result.tool_call_id, result.text) == (turn_of_calls.tool_calls[1].id, '{"number": "1", "status": "sent"}')
     assert not Group.objects.exists()
+
+
+def test_a_conversation_that_ends_with_the_models_own_word_asks_nothing() -> None:
+    said = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hello, I am Ada."}]
+    with desk("find_order") as here:
+        for start in (llm.run_in_memory, llm.run):
+            with pytest.raises(InvalidMessage) as caught:
+                start("support", said, user=here.clerk)
+            assert str(caught.value) == "messages[1]: asks nothing: the model has answered already"
+    assert not Run.objects.exists()
 
 
 def test_unattended_offers_only_what_never_pauses() -> None:

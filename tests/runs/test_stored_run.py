@@ -65,3 +65,41 @@ def test_free_calls_of_a_turn_run_while_another_waits() -> None:
     assert run.status == "completed"
     results = [message["content"] for message in here.model.asked[1]["messages"] if message["role"] == "tool"]
     assert results == ["refunded 5", '{"number": "1", "status": "sent"}']
+
+
+def test_calls_refused_pending_and_free_in_one_turn_each_go_their_own_way() -> None:
+    with desk("find_order", "refund_order", "weather") as here:
+        here.model.says(
+            turn(
+                ("refund_order", {"number": "1", "amount": "5"}),
+                ("send_message", {"to": "Ada"}),
+                ("find_order", {"number": "1"}),
+                ("refund_order", {"number": "2", "amount": "many"}),
+                ("weather", {"city": "Oslo"}),
+                ("find_order", '{"number": '),
+            ),
+            text("That is how it went."),
+        )
+        run = llm.run("support", "Do it all", user=here.clerk)
+        states = [(call.state, call.reason) for call in run.calls.order_by("index")]
+        call = run.pending_calls.get()
+        run = llm.approve(call, by=here.approver, digest=call.digest)
+        results = [message["content"] for message in here.model.asked[1]["messages"] if message["role"] == "tool"]
+
+    assert states == [
+        ("pending", "asks"),
+        ("refused", "not_granted"),
+        ("succeeded", "allowed"),
+        ("refused", "invalid_arguments"),
+        ("succeeded", "allowed"),
+        ("refused", "invalid_arguments"),
+    ]
+    assert (run.status, run.answer) == ("completed", "That is how it went.")
+    assert [result.split(":")[0] for result in results] == [
+        "refunded 5",
+        "Error",
+        '{"number"',
+        "Error",
+        "It rains in Oslo.",
+        "Error",
+    ]
