@@ -1,5 +1,6 @@
 import pytest
 from django.core.checks import Error, Warning, run_checks
+from django.db import connections
 from django.test import override_settings
 
 from llm_foundation.encryption import new_key
@@ -139,3 +140,34 @@ def test_two_tools_that_differ_by_case_only_are_an_error():
     assert error.id == "llm_foundation.E006"
     assert "'find_order'" in error.msg
     assert "'Find_Order'" in error.msg
+
+
+class ReadsFromReplica:
+    def db_for_read(self, model, **hints):
+        return "replica"
+
+
+class KeepsTogether:
+    def db_for_read(self, model, **hints):
+        return "default" if model._meta.app_label == "llm_foundation" else "replica"
+
+
+def test_runs_that_would_be_read_from_a_replica_are_an_error():
+    with override_settings(DATABASE_ROUTERS=[f"{__name__}.ReadsFromReplica"]):
+        [error] = found()
+    assert (error.id, error.level) == ("llm_foundation.E007", Error("").level)
+    assert error.msg == "The database router reads runs from 'replica' and writes them to 'default'."
+    assert "answer 'default' to both" in error.hint
+
+
+def test_a_router_that_leaves_runs_where_they_are_written_is_no_error():
+    with override_settings(DATABASE_ROUTERS=[f"{__name__}.KeepsTogether"]):
+        assert found() == []
+
+
+def test_atomic_requests_are_warned_of_with_what_to_do(monkeypatch):
+    monkeypatch.setitem(connections.settings["default"], "ATOMIC_REQUESTS", True)
+    [warning] = found()
+    assert (warning.id, warning.level) == ("llm_foundation.W008", Warning("").level)
+    assert "raise RunInsideTransaction" in warning.msg
+    assert "non_atomic_requests" in warning.hint
