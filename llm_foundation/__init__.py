@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         InvalidMessage,
         LLMFoundationError,
         ProviderError,
+        StructuredOutputError,
         ToolApprovalRequired,
     )
     from llm_foundation.tools import DataClass, Effect, ToolContext, ToolResult, TrustZone, tool
@@ -37,6 +38,7 @@ __all__ = [
     "LLMFoundationError",
     "ProviderError",
     "StreamEvent",
+    "StructuredOutputError",
     "ToolApprovalRequired",
     "ToolCall",
     "ToolContext",

@@ -18,10 +18,15 @@ from typing import TYPE_CHECKING, Any
 from asgiref.sync import sync_to_async
 
 from llm_foundation.chat.completions import CompletionResponse
+from llm_foundation.chat.embeddings import Embeddings
 from llm_foundation.chat.options import ChatOptions, ToolChoice
 from llm_foundation.chat.stream import StreamEvent
 from llm_foundation.models import Decision, Run, RunToolCall
+from llm_foundation.pipeline.answer_schema import M
 from llm_foundation.pipeline.completion import completion_call
+from llm_foundation.pipeline.discovery import discovery_steps
+from llm_foundation.pipeline.embedding import embedding_steps
+from llm_foundation.pipeline.structured import structured_steps
 from llm_foundation.runs.decisions import decide
 from llm_foundation.runs.drivers import adrive, drive
 from llm_foundation.runs.in_memory import LoopResult, memory_run_steps
@@ -30,22 +35,30 @@ from llm_foundation.runs.runtime import run_steps
 if TYPE_CHECKING:
     from uuid import UUID
 
+    from llm_foundation.models import Provider
+    from llm_foundation.pipeline.available_models import AvailableModel
     from llm_foundation.policy.facts import User
     from llm_foundation.tools import Tool
 
 __all__ = [
     "aapprove",
+    "aavailable_models",
     "achat",
     "adeny",
+    "aembed",
     "approve",
     "arun",
     "arun_in_memory",
     "astream",
+    "astructured",
+    "available_models",
     "chat",
     "deny",
+    "embed",
     "run",
     "run_in_memory",
     "stream",
+    "structured",
 ]
 
 
@@ -118,6 +131,64 @@ async def astream(
     async with aclosing(call.astream()) as events:  # who stops early closes the connection with it
         async for event in events:
             yield event
+
+
+def structured(
+    configuration: str,
+    messages: Any,
+    *,
+    schema: type[M],
+    user: "User | None" = None,
+    options: ChatOptions | None = None,
+) -> M:
+    """Ask for an answer that is an instance of ``schema``, a pydantic model class.
+
+    The provider enforces the schema where it can; else the model is made to call a tool with it, or told of it. An
+    answer that does not fit is shown to the model once. Raises ``StructuredOutputError`` where the second one does not
+    fit either, where an answer was cut off, filtered or refused; ``InvalidMessage`` for a schema that cannot be asked
+    for; and what ``chat`` raises.
+    """
+    return drive(structured_steps(configuration, messages, schema=schema, user=user, options=options))
+
+
+async def astructured(
+    configuration: str,
+    messages: Any,
+    *,
+    schema: type[M],
+    user: "User | None" = None,
+    options: ChatOptions | None = None,
+) -> M:
+    """``structured`` for async code."""
+    return await adrive(structured_steps(configuration, messages, schema=schema, user=user, options=options))
+
+
+def embed(configuration: str, texts: Iterable[str], *, user: "User | None" = None) -> Embeddings:
+    """Turn each text into a vector, in the order of the texts; in as many requests as the provider's limits ask for.
+
+    ``extra`` of the configuration's parameters joins each request (``dimensions``, ``taskType``, …). Raises
+    ``InvalidMessage`` that names the text by its place, ``ConfigurationError`` or ``ProviderError``.
+    """
+    return drive(embedding_steps(configuration, texts, user=user))
+
+
+async def aembed(configuration: str, texts: Iterable[str], *, user: "User | None" = None) -> Embeddings:
+    """``embed`` for async code."""
+    return await adrive(embedding_steps(configuration, texts, user=user))
+
+
+def available_models(provider: "Provider | str") -> "tuple[AvailableModel, ...]":
+    """Ask a provider, or the one of this name, which models it has; for operators.
+
+    Each comes with what its provider, the catalogue of prices and the records in the admin know, and who says so.
+    Raises ``ConfigurationError`` or ``ProviderError``.
+    """
+    return drive(discovery_steps(provider))
+
+
+async def aavailable_models(provider: "Provider | str") -> "tuple[AvailableModel, ...]":
+    """``available_models`` for async code."""
+    return await adrive(discovery_steps(provider))
 
 
 def run_in_memory(

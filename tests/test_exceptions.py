@@ -9,6 +9,7 @@ from llm_foundation import exceptions
 from llm_foundation.chat import ChatMessage, CompletionResponse, ToolCall
 from llm_foundation.exceptions import (
     AlreadyDecided,
+    AnswerTruncated,
     AuthenticationFailed,
     ConnectionFailed,
     ContextLengthExceeded,
@@ -156,6 +157,9 @@ def test_approval_required_says_what_waits_and_what_to_do():
         TimedOut(sent=True),
         InvalidArguments("f", [("a", "b")]),
         ToolApprovalRequired([ToolCall(id="a", name="f")]),
+        AnswerTruncated(
+            configuration="support", model="gpt-5", schema="Parcel", response=CompletionResponse(content="{"), text="{"
+        ),
         DecisionNotPermitted("no", rule="four_eyes"),
         AlreadyDecided("too late", state="denied", decider="Ada"),
     ],

@@ -1,6 +1,7 @@
 """The language of a conversation: values that are valid once they exist. No Django, no I/O."""
 
 from llm_foundation.chat.completions import CompletionResponse, FinishReason, Usage
+from llm_foundation.chat.embeddings import Embeddings
 from llm_foundation.chat.messages import ChatMessage, Role
 from llm_foundation.chat.options import ChatOptions, ChatRequest, NamedTool, ResponseSchema, ToolDefinition
 from llm_foundation.chat.parts import FilePart, ImagePart, TextPart
@@ -20,6 +21,7 @@ __all__ = [
     "ChatOptions",
     "ChatRequest",
     "CompletionResponse",
+    "Embeddings",
     "FilePart",
     "FinishReason",
     "ImagePart",

@@ -24,6 +24,10 @@
     ├── ToolApprovalRequired            an in-memory run met a call that a person must decide
     ├── TrustCeilingExceeded            the transcript holds more than the next provider may see
     ├── ContextExhausted                the conversation does not fit the model's window
+    ├── StructuredOutputError           the answer is no instance of the schema that it should follow
+    │   ├── AnswerTruncated             it was cut off
+    │   ├── AnswerRefused
+    │   └── AnswerFiltered
     ├── RunError
     │   ├── RunInsideTransaction
     │   ├── RunLost                     another segment took the run over, or it has ended
@@ -41,6 +45,7 @@
         └── InvalidResponse · IncompleteStream
 """
 
+from llm_foundation.exceptions.answers import AnswerFiltered, AnswerRefused, AnswerTruncated, StructuredOutputError
 from llm_foundation.exceptions.configuration import (
     ConfigurationError,
     DecryptionFailed,
@@ -96,6 +101,9 @@ from llm_foundation.exceptions.tools import (
 
 __all__ = [
     "AlreadyDecided",
+    "AnswerFiltered",
+    "AnswerRefused",
+    "AnswerTruncated",
     "AuthenticationFailed",
     "ConfigurationError",
     "ConnectionFailed",
@@ -132,6 +140,7 @@ __all__ = [
     "SecretUnavailable",
     "ServerError",
     "StaleDigest",
+    "StructuredOutputError",
     "TimedOut",
     "ToolApprovalRequired",
     "ToolError",

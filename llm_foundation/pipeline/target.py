@@ -1,7 +1,7 @@
 """Who serves a configuration: the adapter, with what the call needs to know of provider and model."""
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
 from llm_foundation.chat.options import ToolDefinition
@@ -34,22 +34,31 @@ class Target:
                 f" {self.provider!r} is declared {self.zone} and may see {self.ceiling} at most. Nothing was sent."
             )
 
+    @property
+    def calls_tools(self) -> bool:
+        """Whether the model can call tools, and the wire format carries them."""
+        return self.adapter.model.supports_tools and self.adapter.capabilities.tools
+
     def require_tools(self, offer: Iterable[ToolDefinition]) -> None:
-        if any(True for _ in offer) and not (self.adapter.model.supports_tools and self.adapter.capabilities.tools):
+        if any(True for _ in offer) and not self.calls_tools:
             raise UnusableConfiguration(
                 f"Configuration {self.configuration!r} offers tools, but model {self.model!r} cannot call any:"
                 " choose a model that can, or withdraw the tools."
             )
 
-    @contextmanager
-    def named_in_errors(self) -> Iterator[None]:
-        """Whoever reads an error learns which provider and model it came from."""
-        try:
-            yield
-        except ProviderError as error:
-            error.provider = error.provider or self.provider
-            error.model = error.model or self.model
-            raise
+    def named_in_errors(self) -> AbstractContextManager[None]:
+        return named_in_errors(self.provider, self.model)
+
+
+@contextmanager
+def named_in_errors(provider: str, model: str) -> Iterator[None]:
+    """Whoever reads an error learns which provider and model it came from."""
+    try:
+        yield
+    except ProviderError as error:
+        error.provider = error.provider or provider
+        error.model = error.model or model
+        raise
 
 
 def target_of(configuration: Configuration) -> Target:

@@ -5,14 +5,17 @@ from dataclasses import replace
 
 from llm_foundation.chat.completions import CompletionResponse
 from llm_foundation.chat.options import ChatRequest
+from llm_foundation.providers import anthropic_listing
 from llm_foundation.providers.anthropic_answer import Answer
 from llm_foundation.providers.anthropic_dialect import BASE_URL, Dialect, Settings
 from llm_foundation.providers.anthropic_request import body, plan
 from llm_foundation.providers.anthropic_response import read_answer
 from llm_foundation.providers.anthropic_stream import MessageStreamDecoder
-from llm_foundation.providers.base import HTTPRequest, ModelSpec, ProviderSpec, Secret
-from llm_foundation.providers.headers import own_headers, usable_key
+from llm_foundation.providers.base import Capabilities, HTTPRequest, ModelSpec, ProviderSpec, Secret
+from llm_foundation.providers.discovery import ModelPage
+from llm_foundation.providers.headers import own_headers, usable_key, without_body
 from llm_foundation.providers.streaming_adapter import StreamingAdapter
+from llm_foundation.providers.whole_answers import read_plain
 
 
 class AnthropicAdapter(StreamingAdapter):
@@ -26,6 +29,7 @@ class AnthropicAdapter(StreamingAdapter):
     """
 
     name = "anthropic"
+    capabilities = Capabilities(model_list=True)
 
     def __init__(self, provider: ProviderSpec, model: ModelSpec, secret: Secret | None) -> None:
         super().__init__(replace(provider, base_url=_root(provider.base_url)), model, secret)
@@ -47,6 +51,13 @@ class AnthropicAdapter(StreamingAdapter):
     def stream(self, chat_request: ChatRequest | None = None) -> MessageStreamDecoder:
         answer = Answer(**self._beginning(chat_request))
         return MessageStreamDecoder(answer, self._errors, read_whole=self._read_whole(chat_request))
+
+    def models_request(self, page: str = "") -> HTTPRequest:
+        address = anthropic_listing.address(self.provider.base_url, page)
+        return HTTPRequest("GET", address, without_body(self._headers))
+
+    def models(self, status: int, headers: Mapping[str, str], body: bytes) -> ModelPage:
+        return read_plain(status, headers, body, errors=self._errors, read=anthropic_listing.read_models)
 
     def _whole(
         self, status: int, headers: Mapping[str, str], body: bytes, chat_request: ChatRequest | None

@@ -1,15 +1,19 @@
 """What every adapter is: two small translations between our values and one provider's wire. No I/O."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, ClassVar
 
 from llm_foundation.chat.completions import CompletionResponse
+from llm_foundation.chat.embeddings import Embeddings
 from llm_foundation.chat.options import ChatRequest
 from llm_foundation.chat.provider_state import StateOwner
 from llm_foundation.chat.stream import StreamEvent
+from llm_foundation.exceptions import UnusableConfiguration
+from llm_foundation.providers.discovery import FoundModel, ModelPage
+from llm_foundation.providers.embedding_limits import EmbeddingLimits
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,8 @@ class Capabilities:
     vision: bool = True
     json_schema: bool = True
     system_prompt: bool = True
+    embeddings: bool = False
+    model_list: bool = False
 
 
 class StreamDecoder(ABC):
@@ -96,6 +102,7 @@ class Adapter(ABC):
 
     name: ClassVar[str]
     capabilities: Capabilities = Capabilities()
+    embedding_limits: EmbeddingLimits = EmbeddingLimits()
 
     def __init__(self, provider: ProviderSpec, model: ModelSpec, secret: Secret | None) -> None:
         self.provider = provider
@@ -120,6 +127,50 @@ class Adapter(ABC):
     @abstractmethod
     def stream(self, chat_request: ChatRequest | None = None) -> StreamDecoder:
         """A decoder for one streamed answer to this request."""
+
+    # What follows is optional: an adapter that has it says so in its capabilities. Without it, the record is wrong.
+
+    def embedding_request(self, texts: Sequence[str], *, extra: Mapping[str, Any] | None = None) -> HTTPRequest:
+        """Ask for one vector for each text; no more of them than ``embedding_limits`` says.
+
+        ``extra`` joins the body, as that of ``ChatOptions`` does.
+        """
+        raise self._lacks("makes no embeddings: choose a model of a provider that does")
+
+    def embeddings(self, status: int, headers: Mapping[str, str], body: bytes) -> Embeddings:
+        """Read the answer to an ``embedding_request``: the vectors in the order of its texts."""
+        raise self._lacks("makes no embeddings: choose a model of a provider that does")
+
+    def models_request(self, page: str = "") -> HTTPRequest:
+        """Ask for the provider's list of models, or for that ``next_page`` of it."""
+        raise self._lacks("cannot list models: enter them by hand")
+
+    def models(self, status: int, headers: Mapping[str, str], body: bytes) -> ModelPage:
+        """Read the answer to a ``models_request``."""
+        raise self._lacks("cannot list models: enter them by hand")
+
+    def details_request(self, found: FoundModel) -> HTTPRequest | None:
+        """Ask what the list does not say about one of its models; ``None`` where there is nothing more to learn."""
+        return None
+
+    def details(self, found: FoundModel, status: int, headers: Mapping[str, str], body: bytes) -> FoundModel:
+        """The model with what the answer to a ``details_request`` says."""
+        return found
+
+    def _lacks(self, what: str) -> UnusableConfiguration:
+        return UnusableConfiguration(f"Provider {self.provider.name!r}: its adapter {self.provider.adapter!r} {what}.")
+
+    def dropped_options(self, chat_request: ChatRequest) -> tuple[str, ...]:
+        """What ``request`` leaves out because the model or the format cannot take it; known before anybody is asked.
+
+        The answer's ``metadata["dropped_options"]`` says the same. An adapter that decides more than its capabilities
+        and the model's record do says so here.
+        """
+        options, model = chat_request.options, self.model
+        takes_schema = self.capabilities.json_schema and model.supports_json_schema
+        dropped = () if options.response_schema is None or takes_schema else ("response_schema",)
+        takes_tools = self.capabilities.tools and model.supports_tools
+        return dropped if not chat_request.tools or takes_tools else ("tools", *dropped)
 
     @property
     def owner(self) -> StateOwner:

@@ -9,6 +9,7 @@ from llm_foundation.exceptions import ConfigurationError, UnknownAdapter, Unusab
 from llm_foundation.providers import endpoint_quirks as quirks
 from llm_foundation.providers.base import ModelSpec, ProviderSpec
 from llm_foundation.providers.call_ids import IdCodec, at_most_40, at_most_64, nine_alphanumerics
+from llm_foundation.providers.embedding_limits import EmbeddingLimits
 from llm_foundation.providers.endpoint_quirks import Arrangement
 
 STATE_FIELDS: Final = frozenset({"reasoning_content", "reasoning_details", "content", "extra_content", "calls"})
@@ -58,7 +59,11 @@ class EndpointProfile:
     """Characters that a tool's description may have (getsentry/sentry-mcp#106)."""
     tool_choices: ToolChoices = field(default_factory=ToolChoices)
     can_force: Callable[[ModelSpec, ChatOptions], bool] = quirks.can_force
+    embedding_limits: EmbeddingLimits = field(default_factory=EmbeddingLimits)
 
+
+_OPENAIS_EMBEDDINGS: Final = EmbeddingLimits(texts=1024, tokens=300_000, text_tokens=8_192)
+"""OpenAI takes twice as many texts, but answers to so many could be longer than we read (``MAX_BODY_BYTES``)."""
 
 _TEMPLATED: Final = (quirks.files_after_results, quirks.system_messages_first, quirks.merge_neighbours)
 """For servers that put messages through a model's chat template."""
@@ -69,6 +74,7 @@ _PROFILES: Final = (
         "https://api.openai.com/v1",
         call_id=at_most_40,
         is_openai=True,
+        embedding_limits=_OPENAIS_EMBEDDINGS,
         system_role=quirks.developer_role,
         max_tokens=quirks.max_completion_tokens,
         strict_tools=True,
@@ -80,6 +86,7 @@ _PROFILES: Final = (
         key_header="api-key",
         call_id=at_most_40,
         is_openai=True,
+        embedding_limits=_OPENAIS_EMBEDDINGS,
         max_tokens=quirks.azure_max_tokens,
         strict_tools=True,
         description_limit=1024,
@@ -104,6 +111,7 @@ _PROFILES: Final = (
         continues_assistant=True,
         seed="random_seed",
         stream_options=False,  # anon-kode#53; usage comes anyway
+        embedding_limits=EmbeddingLimits(texts=256, tokens=16_000, text_tokens=8_192),
         tool_choices=ToolChoices(required="any"),
     ),
     EndpointProfile(

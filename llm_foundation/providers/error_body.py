@@ -11,6 +11,7 @@ from llm_foundation.providers.wire_json import as_list, as_object, from_json
 _MAX_DEPTH: Final = 4
 _MAX_TEXT: Final = 4_000
 _MAX_DETAILS: Final = 16
+_TEXTS: Final = ("error", "detail", "message")
 
 _KEY_SHAPES: Final = re.compile(
     r"\b(?:sk|pk|rk|gsk|xai|hf|nvapi|sess)[-_][\w*.-]{8,}|\bAIza[\w-]{16,}|\beyJ[\w.-]{20,}|\bBearer\s+\S{8,}"
@@ -77,10 +78,21 @@ def _objects(payload: Any, depth: int) -> Iterator[dict[str, Any]]:
         for entry in payload[:3]:
             yield from _objects(entry, depth - 1)
     elif isinstance(payload, dict):
+        payload = payload | {key: inner for key in _TEXTS if (inner := _object_in(payload.get(key)))}
         yield payload
         for key in ("error", "errors", "detail", "message", "innererror", "metadata"):
             yield from _objects(payload.get(key), depth - 1)
         yield from _objects(_nested(payload.get("raw")), depth - 1)
+
+
+def _object_in(text: Any) -> dict[str, Any]:
+    """Ollama passes on what its runner said, an object, as the text of its own error."""
+    if not isinstance(text, str) or not text.lstrip().startswith("{"):
+        return {}
+    try:
+        return as_object(from_json(text))
+    except ValueError:
+        return {}
 
 
 def _nested(raw: Any) -> Any:

@@ -61,7 +61,7 @@ _TEXTS: Final[dict[ErrorKind, str]] = {
     ),
     ModelNotFound: r"models?\b.{0,120}?(not exist|not found|is not available|unknown)|(unknown|invalid) model",
     RateLimited: r"rate.?limit|too many requests",
-    Overloaded: r"overloaded|(over|at) capacity|server is busy",
+    Overloaded: r"overloaded|(over|at) capacity|server (is )?busy",
     PermissionRefused: r"user location is not supported",  # Gemini, in countries where it is not sold
 }
 _BY_TEXT: Final = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in _TEXTS.items()}
@@ -79,6 +79,7 @@ _BY_STATUS: Final[dict[int, ErrorKind]] = {
     524: TimedOut,
     529: Overloaded,
 }
+_MODEL_MADE: Final = re.compile(r"error parsing tool call", re.IGNORECASE)  # Ollama, with status 500
 _TEMPLATE: Final = re.compile(r"roles must alternate|jinja|chat template", re.IGNORECASE)
 
 
@@ -90,6 +91,8 @@ def kind_of_error(status: int | None, facts: ErrorFacts, *, waits: bool) -> Erro
     if status == 413:
         return ContextLengthExceeded  # Groq calls a request that is larger than its limit per minute a rate limit
     kind = next((kind for code, kind in _BY_CODE.items() if code in facts.codes), None)
+    if kind is None and _MODEL_MADE.search(facts.message):
+        return InvalidResponse
     if kind is None and (status is None or status < 500):
         kind = _by_text(facts.message, waits=waits)
     elif kind is None and _TEMPLATE.search(facts.message):

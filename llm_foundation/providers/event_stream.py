@@ -1,4 +1,4 @@
-"""Reading a streamed answer that comes as server-sent events: what all formats have in common."""
+"""Reading a streamed answer that comes as server-sent events, or in another framing: what all formats share."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
@@ -37,6 +37,16 @@ class StreamedAnswer(Protocol):
     def response(self, *, is_complete: bool = True) -> CompletionResponse: ...
 
 
+class Framing(Protocol):
+    """What finds the events in bytes, in whatever pieces these arrive."""
+
+    def feed(self, chunk: bytes, /) -> list[ServerSentEvent]:
+        """The events that these bytes complete."""
+
+    def finish(self) -> list[ServerSentEvent]:
+        """What is left when the bytes end."""
+
+
 class EventStreamDecoder(StreamDecoder):
     """Reads chunks until ``[DONE]``, or until the bytes end after a finish reason.
 
@@ -50,28 +60,33 @@ class EventStreamDecoder(StreamDecoder):
         self._answer = answer
         self._errors = errors
         self._read_whole = read_whole
-        self._sse = SSEDecoder()
+        self._frames: Framing | None = None
         self._first = bytearray()
         self._is_stream: bool | None = None
         self._has_ended = False
         self._failure: ProviderError | None = None
+
+    def _framing(self, start: bytes) -> Framing | None:
+        """What reads a body that begins like this; ``None`` for one that is no stream."""
+        return None if start.startswith(_NO_STREAM) else SSEDecoder()
 
     @abstractmethod
     def _take(self, chunk: dict[str, Any]) -> list[StreamEvent]:
         """The events of one chunk. ``UNREADABLE`` out of it becomes a ``ProviderError``."""
 
     def feed(self, chunk: bytes) -> list[StreamEvent]:
-        if self._is_stream:
-            return self._read_all(self._sse.feed(chunk))
+        if self._frames is not None:
+            return self._read_all(self._frames.feed(chunk))
         self._first += chunk
-        if self._is_stream is None and (start := self._first.lstrip(_BLANK)):
-            self._is_stream = not start.startswith(_NO_STREAM)
-        return self._read_all(self._sse.feed(bytes(self._first))) if self._is_stream else []
+        if self._is_stream is None and (start := bytes(self._first.lstrip(_BLANK))):
+            self._frames = self._framing(start)
+            self._is_stream = self._frames is not None
+        return self._read_all(self._frames.feed(bytes(self._first))) if self._frames is not None else []
 
     def finish(self) -> CompletionResponse:
         if self._is_stream is False:
             return self._read_whole(bytes(self._first))
-        self._read_all(self._sse.finish())
+        self._read_all(self._frames.finish() if self._frames is not None else [])
         self._read_all([])
         if not self._answer.has_begun or not (self._has_ended or self._answer.is_finished):
             raise self._errors.unreadable("no end mark came", kind=IncompleteStream, partial=self.partial())

@@ -5,7 +5,6 @@ The binding is made when the answer is read, and used from the same turn's state
 one to one is refused: sending a result under another call's id would tell the model something that never happened.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -13,6 +12,7 @@ from llm_foundation.chat.messages import ChatMessage
 from llm_foundation.chat.tool_calls import INVALID_JSON, ToolCall, decode_arguments
 from llm_foundation.exceptions import ProviderStateError
 from llm_foundation.providers.gemini_parts import gemini_name
+from llm_foundation.providers.wire_json import raw_text
 
 
 def native_name(function_call: Mapping[str, Any]) -> str:
@@ -108,13 +108,6 @@ def is_same_call(call: ToolCall, native: NativeCall) -> bool:
         return call.invalid_arguments in _raw_forms(native.arguments)
     decoded, invalid = decode_arguments(native.arguments)
     return invalid is None and is_same_json(call.arguments, decoded)
-
-
-def raw_text(arguments: Any) -> str:
-    """Arguments as the text that an invalid call keeps of them."""
-    if arguments is None or isinstance(arguments, str):
-        return arguments or ""
-    return json.dumps(arguments, ensure_ascii=False)
 
 
 def _raw_forms(arguments: Any) -> tuple[str, ...]:

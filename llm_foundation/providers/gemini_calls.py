@@ -6,10 +6,10 @@ from typing import Any
 from llm_foundation.chat.frozen import FrozenDict
 from llm_foundation.chat.stream import StreamEvent, ToolCallDelta, ToolCallStarted
 from llm_foundation.chat.tool_calls import ToolCall, new_call_id
-from llm_foundation.providers.gemini_bindings import native_id, native_name, raw_text
+from llm_foundation.providers.gemini_bindings import native_id, native_name
 from llm_foundation.providers.gemini_partial_args import PartialArgs
 from llm_foundation.providers.gemini_parts import SIGNATURE, WirePart
-from llm_foundation.providers.wire_json import as_object
+from llm_foundation.providers.wire_json import as_object, raw_text
 
 
 class GrowingCall:

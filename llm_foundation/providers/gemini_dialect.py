@@ -40,9 +40,19 @@ class GeminiDialect:
 
     def address(self, *, stream: bool) -> str:
         """The URL of a call. It never holds the key."""
-        method = "streamGenerateContent?alt=sse" if stream else "generateContent"
-        resource = _on_vertex if self.provider.profile == "vertex" else _on_gemini
-        return f"{self.provider.base_url}/{quote(resource(self), safe='/@')}:{method}"
+        return self.method_address("streamGenerateContent?alt=sse" if stream else "generateContent")
+
+    def method_address(self, method: str) -> str:
+        return f"{self.provider.base_url}/{quote(self.resource, safe='/@')}:{method}"
+
+    @property
+    def on_vertex(self) -> bool:
+        return self.provider.profile == "vertex"
+
+    @property
+    def resource(self) -> str:
+        """The model by its path."""
+        return _on_vertex(self) if self.on_vertex else _on_gemini(self)
 
 
 def effective(provider: ProviderSpec) -> ProviderSpec:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from llm_foundation.chat.frozen import thaw
+from llm_foundation.providers.json_schema import joined_all_of, without_references
 from llm_foundation.providers.wire_json import as_list, as_object
 
 Schema = dict[str, Any]
@@ -37,7 +38,6 @@ _SIMPLE: Final = (
 _STRING_FORMATS: Final = {"date-time", "date", "time"}
 _OPENAPI_FORMATS: Final = {"date-time", "enum"}
 _DEFINITIONS: Final = ("$defs", "definitions")
-_MAX_INLINED: Final = 8
 
 
 def gemini_schema(schema: Mapping[str, Any]) -> Schema:
@@ -53,9 +53,7 @@ def gemini_schema(schema: Mapping[str, Any]) -> Schema:
 
 def openapi_schema(schema: Mapping[str, Any]) -> Schema:
     """For ``parameters`` and ``responseSchema``: no references, no lists of types, only texts in an enumeration."""
-    root = thaw(dict(schema))
-    definitions = {key: root.pop(key) for key in _DEFINITIONS if key in root}
-    return _projected(_inlined(root, definitions), _in_openapi)
+    return _projected(without_references(schema), _in_openapi)
 
 
 Finish = Callable[[Schema], Schema]
@@ -63,7 +61,7 @@ Finish = Callable[[Schema], Schema]
 
 def _projected(schema: Any, finish: Finish) -> Schema:
     """A schema and all below it. What is no object, as ``true`` is, stands for anything."""
-    schema = _unwrapped(as_object(schema))
+    schema = joined_all_of(as_object(schema))
     if isinstance(schema.get("$ref"), str):
         return _reference(schema)
     written = {key: schema[key] for key in _SIMPLE if key in schema} | _bounds(schema) | _constant(schema)
@@ -74,18 +72,6 @@ def _projected(schema: Any, finish: Finish) -> Schema:
     if isinstance(extra := schema.get("additionalProperties"), bool | dict):
         written["additionalProperties"] = extra if isinstance(extra, bool) else _projected(extra, finish)
     return finish(written | _items(schema, finish))
-
-
-def _unwrapped(schema: Schema) -> Schema:
-    """``allOf`` joined into the schema that holds it; it is mostly how a description stands beside a reference."""
-    joined = {key: value for key, value in schema.items() if key != "allOf"}
-    for branch in map(as_object, as_list(schema.get("allOf"))):
-        properties = as_object(joined.get("properties")) | as_object(branch.get("properties"))
-        required = dict.fromkeys([*as_list(joined.get("required")), *as_list(branch.get("required"))])
-        joined = branch | joined
-        joined |= {"properties": properties} if properties else {}
-        joined |= {"required": list(required)} if required else {}
-    return joined
 
 
 def _reference(schema: Schema) -> Schema:
@@ -164,20 +150,3 @@ def _is_text_or_number(value: Any) -> bool:
 def _with_enumeration(schema: Schema, values: list[Any]) -> Schema:
     rest = {key: value for key, value in schema.items() if key != "enum"}
     return rest | ({"enum": values} if values else {})
-
-
-def _inlined(schema: Any, root: Mapping[str, Any], path: frozenset[str] = frozenset()) -> Any:
-    """The schema with what its references point to in their place; one that goes round in circles ends in anything."""
-    if isinstance(schema, list):
-        return [_inlined(entry, root, path) for entry in schema]
-    if not isinstance(schema, dict):
-        return schema
-    reference = schema.get("$ref")
-    if not isinstance(reference, str):
-        return {key: _inlined(value, root, path) for key, value in schema.items()}
-    rest = {key: _inlined(value, root, path) for key, value in schema.items() if key != "$ref"}
-    prefix, _, name = reference.rpartition("/")
-    target = as_object(root.get(prefix.removeprefix("#/"))).get(name)
-    if not isinstance(target, dict) or reference in path or len(path) == _MAX_INLINED:
-        return {"type": "object"} | rest
-    return _inlined(target, root, path | {reference}) | rest

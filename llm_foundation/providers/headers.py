@@ -1,5 +1,7 @@
 """Headers that every request to a provider carries: the operator's own, and the key."""
 
+from collections.abc import Mapping
+
 from llm_foundation.exceptions import SecretUnavailable, UnusableConfiguration
 from llm_foundation.providers.base import ProviderSpec, Secret
 
@@ -22,6 +24,11 @@ def usable_key(provider: ProviderSpec, secret: Secret | None) -> str:
             f"The key of provider {provider.name!r} holds characters that no key has; enter it again."
         )
     return key
+
+
+def without_body(headers: Mapping[str, str]) -> dict[str, str]:
+    """The headers of a request that only asks."""
+    return {name: value for name, value in headers.items() if name != "content-type"} | {"accept": "application/json"}
 
 
 def fits_header(value: object) -> bool:

@@ -24,6 +24,7 @@ _STRICT_KEYWORDS: Final = {
 _STRICT_FORMATS: Final = {"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"}
 _DEFINITIONS: Final = ("$defs", "definitions")
 _MAX_REFERENCES: Final = 32
+_MAX_INLINED: Final = 8
 _JSON_TYPES: Final[dict[type, str]] = {str: "string", bool: "boolean", int: "integer", float: "number"}
 
 
@@ -189,3 +190,38 @@ def _target(schema: dict[str, Any], root: Mapping[str, Any]) -> dict[str, Any] |
             return None
         schema = place
     return None
+
+
+def without_references(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy with what each reference points to in its place; one that goes round in circles ends in any object."""
+    root = thaw(dict(schema))
+    definitions = {key: root.pop(key) for key in _DEFINITIONS if key in root}
+    return as_object(_inlined(root, definitions))
+
+
+def _inlined(schema: Any, root: Mapping[str, Any], path: frozenset[str] = frozenset()) -> Any:
+    if isinstance(schema, list):
+        return [_inlined(entry, root, path) for entry in schema]
+    if not isinstance(schema, dict):
+        return schema
+    reference = schema.get("$ref")
+    if not isinstance(reference, str):
+        return {key: _inlined(value, root, path) for key, value in schema.items()}
+    rest = {key: _inlined(value, root, path) for key, value in schema.items() if key != "$ref"}
+    prefix, _, name = reference.rpartition("/")
+    target = as_object(root.get(prefix.removeprefix("#/"))).get(name)
+    if not isinstance(target, dict) or reference in path or len(path) == _MAX_INLINED:
+        return {"type": "object"} | rest
+    return _inlined(target, root, path | {reference}) | rest
+
+
+def joined_all_of(schema: dict[str, Any]) -> dict[str, Any]:
+    """``allOf`` joined into the schema that holds it; it is mostly how a description stands beside a reference."""
+    joined = {key: value for key, value in schema.items() if key != "allOf"}
+    for branch in map(as_object, as_list(schema.get("allOf"))):
+        properties = as_object(joined.get("properties")) | as_object(branch.get("properties"))
+        required = dict.fromkeys([*as_list(joined.get("required")), *as_list(branch.get("required"))])
+        joined = branch | joined
+        joined |= {"properties": properties} if properties else {}
+        joined |= {"required": list(required)} if required else {}
+    return joined

@@ -1,15 +1,17 @@
 """Adapters for OpenAI and for everybody who speaks its formats; each request goes out in the one that can carry it."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from llm_foundation.chat.completions import CompletionResponse
+from llm_foundation.chat.embeddings import Embeddings
 from llm_foundation.chat.frozen import freeze_object
 from llm_foundation.chat.options import ChatOptions, ChatRequest
 from llm_foundation.chat.provider_state import StateOwner
 from llm_foundation.exceptions import UnusableConfiguration
 from llm_foundation.providers.base import Adapter, HTTPRequest, ModelSpec, ProviderSpec, Secret
+from llm_foundation.providers.discovery import ModelPage
 from llm_foundation.providers.endpoints import effective, profile_for
 from llm_foundation.providers.event_stream import EventStreamDecoder
 from llm_foundation.providers.model_traits import traits_of
@@ -47,6 +49,7 @@ class OpenAIStyleAdapter(Adapter):
             self.provider, model, secret, profile=profile, owner_name=f"{self.name}:{RESPONSES}"
         )
         self.capabilities = self.chat.capabilities
+        self.embedding_limits = profile.embedding_limits.adjusted(provider.options, provider=provider.name)
 
     @property
     def owner(self) -> StateOwner:
@@ -67,8 +70,24 @@ class OpenAIStyleAdapter(Adapter):
         asked = chat_request and _without_option(chat_request)
         return self.format_for(chat_request).response(status, headers, body, chat_request=asked)
 
+    def dropped_options(self, chat_request: ChatRequest) -> tuple[str, ...]:
+        return self.format_for(chat_request).dropped_options(_without_option(chat_request))
+
     def stream(self, chat_request: ChatRequest | None = None) -> EventStreamDecoder:
         return self.format_for(chat_request).stream(chat_request and _without_option(chat_request))
+
+    def embedding_request(self, texts: Sequence[str], *, extra: Mapping[str, Any] | None = None) -> HTTPRequest:
+        added = {key: value for key, value in (extra or {}).items() if key != OPTION}
+        return self.chat.embedding_request(texts, extra=added)
+
+    def embeddings(self, status: int, headers: Mapping[str, str], body: bytes) -> Embeddings:
+        return self.chat.embeddings(status, headers, body)
+
+    def models_request(self, page: str = "") -> HTTPRequest:
+        return self.chat.models_request(page)
+
+    def models(self, status: int, headers: Mapping[str, str], body: bytes) -> ModelPage:
+        return self.chat.models(status, headers, body)
 
     def format_for(self, chat_request: ChatRequest | None) -> EndpointAdapter:
         """The format that carries a request. Raises ``UnusableConfiguration`` where the request names none that is."""

@@ -34,8 +34,12 @@ def kept_state(owner: StateOwner, fields: Mapping[str, Any]) -> ProviderState | 
     return ProviderState(owner=owner, items=(dict(fields),)) if fields else None
 
 
-def own_context(message: ChatMessage, owner: StateOwner) -> Mapping[str, Any]:
+def own_context(
+    message: ChatMessage, owner: StateOwner, *, shapes: Mapping[str, type[Any]] = _SHAPES
+) -> Mapping[str, Any]:
     """What this owner's turn carried; empty for a turn without state, and for anybody else's.
+
+    ``shapes`` are the fields that there can be, and what each of them holds.
 
     Raises ``ProviderStateError`` where our own state is not what we once kept.
     """
@@ -46,14 +50,14 @@ def own_context(message: ChatMessage, owner: StateOwner) -> Mapping[str, Any]:
     if state.version != CURRENT_VERSION or len(items) > 1:
         raise ProviderStateError
     context = items[0] if items else {}
-    if not isinstance(context, dict) or not all(_has_shape(key, value) for key, value in context.items()):
+    if not isinstance(context, dict) or not all(_has_shape(value, shapes.get(key)) for key, value in context.items()):
         raise ProviderStateError
     _check_calls(context.get("calls"), message)
     return context
 
 
-def _has_shape(key: str, value: Any) -> bool:
-    if not isinstance(value, _SHAPES.get(key, ())):
+def _has_shape(value: Any, shape: type[Any] | None) -> bool:
+    if shape is None or not isinstance(value, shape):
         return False
     return not isinstance(value, list) or all(isinstance(entry, dict) for entry in value)
 

@@ -35,7 +35,7 @@ class EndpointAdapter(StreamingAdapter):
     ) -> None:
         super().__init__(provider, model, secret)
         self._owner = super().owner.model_copy(update={"adapter": owner_name})
-        self.capabilities = Capabilities(json_schema=profile.json_schema)
+        self.capabilities = Capabilities(json_schema=profile.json_schema, embeddings=True, model_list=True)
         here = self._profile(profile)
         self.dialect = Dialect(provider, here, model, self._owner, is_responses=self.uses_responses)
         self._headers = own_headers(provider) | self._key() | {"content-type": "application/json"}

@@ -8,6 +8,7 @@ from llm_foundation.providers.base import Adapter, ModelSpec, ProviderSpec, Secr
 _adapters: dict[str, str | type[Adapter]] = {
     "anthropic": "llm_foundation.providers.anthropic.AnthropicAdapter",
     "gemini": "llm_foundation.providers.gemini.GeminiAdapter",
+    "ollama": "llm_foundation.providers.ollama.OllamaAdapter",
     "openai": "llm_foundation.providers.openai.OpenAIAdapter",
     "openai_compatible": "llm_foundation.providers.openai.OpenAICompatibleAdapter",
 }

@@ -36,11 +36,15 @@ class StreamingAdapter(Adapter):
     ) -> CompletionResponse:
         if not 200 <= status < 300:
             raise self._errors.of_answer(status, headers, body)
-        if body.lstrip().startswith(_STREAM_STARTS):
+        if self._is_stream(body):
             decoder = self.stream(chat_request)
             decoder.feed(body)
             return decoder.finish()
         return self._whole(status, headers, body, chat_request)
+
+    def _is_stream(self, body: bytes) -> bool:
+        """Whether a body is a stream, asked for or not."""
+        return body.lstrip().startswith(_STREAM_STARTS)
 
     @abstractmethod
     def stream(self, chat_request: ChatRequest | None = None) -> EventStreamDecoder: ...
@@ -54,6 +58,9 @@ class StreamingAdapter(Adapter):
     @abstractmethod
     def _dropped(self, chat_request: ChatRequest) -> tuple[str, ...]:
         """The options that a request leaves out because this model cannot take them."""
+
+    def dropped_options(self, chat_request: ChatRequest) -> tuple[str, ...]:
+        return self._dropped(chat_request)
 
     def _read_whole(self, chat_request: ChatRequest | None) -> Callable[[bytes], CompletionResponse]:
         """What a decoder calls for a body that is no stream although one was asked for."""

@@ -41,3 +41,10 @@ def as_count(value: Any) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return int(value) if value >= 0 and value == value // 1 and value < 10**15 else None
+
+
+def raw_text(arguments: Any) -> str:
+    """A call's arguments as text, whether they came as text or as an object; empty for none."""
+    if arguments is None or isinstance(arguments, str):
+        return arguments or ""
+    return json.dumps(arguments, ensure_ascii=False)

@@ -20,6 +20,8 @@ provider = Provider.objects.create(
 model = LanguageModel.objects.create(provider=provider, model_id="practice-model")
 configuration = Configuration.objects.create(slug="support", name="Support desk", language_model=model)
 configuration.tools.set(ToolRecord.objects.all())
+embedding_model = LanguageModel.objects.create(provider=provider, model_id="practice-embeddings")
+Configuration.objects.create(slug="search", name="Search", language_model=embedding_model)
 approver = User.objects.create_user("approver")
 approver.user_permissions.set(
     Permission.objects.filter(codename__in=["view_order", "refund_order", "decide_toolcall"])

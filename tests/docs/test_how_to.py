@@ -2,11 +2,16 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import astuple
 
 from llm_foundation import ChatOptions
+from llm_foundation.providers import gemini_embeddings
+from llm_foundation.providers.embedding_limits import EmbeddingLimits
+from llm_foundation.providers.endpoints import PROFILES
 from tests.docs.pages import DOCS, section, tables
 from tests.loopback import answer, events
 from tests.practice import Model, calls, text
+from tests.scripted_server import Behaviour
 
 HOW_TO = DOCS / "how-to"
 Follow = Callable[..., None]
@@ -69,6 +74,46 @@ STOP = {"index": 0, "delta": {}, "finish_reason": "stop"}
 
 def delta(content: str) -> dict[str, object]:
     return {"index": 0, "delta": {"content": content}, "finish_reason": None}
+
+
+def test_structured_output(follow: Follow, model: Model) -> None:
+    complaint = {"order": "2026-1138", "reasons": ["broken", "late"]}
+    model.says(
+        calls("give_answer", urgent=True, **complaint),
+        calls("give_answer", amount=-20),
+        calls("give_answer", amount=20),
+        calls("give_answer", sum="nothing"),
+        calls("give_answer", sum="nothing"),
+        calls("give_answer", value=["damage", "delay"]),
+        calls("give_answer", urgent=False, **complaint),
+    )
+    follow(HOW_TO / "structured-output.md")
+
+    first, _, repair, *_ = model.asked
+    described = first["tools"][0]["function"]["parameters"]
+    assert described["description"] == "What a customer complains about."
+    assert described["required"] == ["order", "reasons", "urgent"]
+    assert "amount: Input should be greater than 0" in repair["messages"][-1]["content"]
+    assert len(model.asked) == 7
+
+
+def test_embeddings(follow: Follow, model: Model) -> None:
+    def vectors(*made: list[float]) -> Behaviour:
+        data = [{"index": index, "embedding": vector} for index, vector in enumerate(made)]
+        return answer(json={"data": data, "usage": {"prompt_tokens": 4 * len(made)}})
+
+    listed = [{"id": "practice-model"}, {"id": "practice-embeddings", "context_length": 8192}]
+    model.says(vectors([1, 0], [0.9, 0.1], [0.1, 0.9]), vectors([1, 0]), answer(json={"data": listed}))
+    page = HOW_TO / "embeddings.md"
+    follow(page)
+
+    assert model.server is not None
+    first, *_ = model.server.requests
+    assert len(first.json()["input"]) == 3
+    limits = [row[1:] for row in tables(section(page, "What goes out in one request"))[0][1:]]
+    known = [PROFILES["openai"].embedding_limits, PROFILES["mistral"].embedding_limits, EmbeddingLimits()]
+    known += [gemini_embeddings.GEMINI, gemini_embeddings.VERTEX_PREDICT, EmbeddingLimits()]
+    assert limits == [["" if limit is None else str(limit) for limit in astuple(limits)] for limits in known]
 
 
 def test_run_without_storage(follow: Follow, model: Model) -> None:

@@ -113,6 +113,25 @@ def test_adjustable_options_are_those_of_the_code() -> None:
     assert AZURE_API_VERSION in plain[-1][2]
 
 
+def test_options_of_other_adapters_are_read_by_their_modules() -> None:
+    providers = Path(llm_foundation.__file__).parent / "providers"
+    for adapter, option, _ in rows("endpoint-profiles.md", "Options of other adapters"):
+        modules = [path.read_text() for path in providers.glob(f"{adapter}*.py")]
+        assert any(f'"{option}"' in module for module in modules), (adapter, option)
+
+
+def test_every_behaviour_on_the_wire_has_a_test() -> None:
+    files = {path.name: path for path in DOCS.parent.glob("tests/*/test_*.py")}
+    page = (REFERENCE / "wire-behaviour.md").read_text()
+    listed = [row for table in tables(page) for row in table[1:]]
+    assert len(listed) > 80
+    for kind, _, tests in listed:
+        named = re.findall(r"(test_\w+\.py)::(test_\w+)", tests)
+        assert named, kind
+        for file, function in named:
+            assert f"def {function}(" in files[file].read_text(), (kind, file, function)
+
+
 # --- Functions and permissions ----------------------------------------------------------------------------------------
 def signature(name: str) -> str:
     """As somebody would write the function down: names and defaults, no types."""
@@ -130,7 +149,7 @@ def test_public_functions_are_written_with_their_signatures() -> None:
 
 
 def test_async_twins_take_the_same_arguments() -> None:
-    for name in ("chat", "stream", "run_in_memory", "run"):
+    for name in ("chat", "stream", "structured", "embed", "available_models", "run_in_memory", "run"):
         assert signature(f"a{name}") == f"a{signature(name)}"
 
 

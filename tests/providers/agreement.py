@@ -1,26 +1,16 @@
-"""How far the adapter reads recorded answers as a second reader does; run it for the numbers.
-
-::
-
-    python -m tests.providers.agreement
-"""
+"""How far an adapter reads recorded answers as a second reader does. ``numbers`` tells it for all."""
 
 import random
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from llm_foundation.chat import CompletionResponse
 from llm_foundation.exceptions import ProviderError
 from llm_foundation.providers.base import Adapter
-from tests.providers.corpus import Exchange, exchanges
+from llm_foundation.providers.recordings.answers import Cut, Outcome, read_answer, whole
+from tests.providers.corpus import Exchange
 
-Cut = Callable[[bytes], Iterator[bytes]]
 COUNTS = ("input_tokens", "output_tokens", "cached_input_tokens", "cache_write_tokens", "reasoning_tokens")
-
-
-def whole(stream: bytes) -> Iterator[bytes]:
-    yield stream
 
 
 def by_byte(stream: bytes) -> Iterator[bytes]:
@@ -40,23 +30,9 @@ def at_random(seed: int) -> Cut:
     return cut
 
 
-def read(
-    exchange: Exchange, cut: Cut = whole, *, adapter: Adapter | None = None
-) -> tuple[CompletionResponse | None, ProviderError | None]:
+def read(exchange: Exchange, cut: Cut = whole, *, adapter: Adapter | None = None) -> Outcome:
     """What came of an answer: a response, an error, or what had arrived before the error."""
-    adapter = adapter or exchange.adapter()
-    if not exchange.is_stream:
-        try:
-            return adapter.response(exchange.status, exchange.headers, exchange.raw), None
-        except ProviderError as error:
-            return None, error
-    decoder = adapter.stream()
-    try:
-        for piece in cut(exchange.raw):
-            decoder.feed(piece)
-        return decoder.finish(), None
-    except ProviderError as error:
-        return decoder.partial(), error
+    return read_answer(exchange, adapter or exchange.adapter(), cut=cut)
 
 
 def facts(response: CompletionResponse | None, error: ProviderError | None) -> dict[str, Any]:
@@ -117,23 +93,3 @@ def compared(ours: dict[str, Any], theirs: dict[str, Any]) -> dict[str, tuple[An
     if theirs.get("error") and ours.get("error", "").startswith(theirs["error"][:200]):
         ours["error"] = theirs["error"]  # ours is shortened, and tells what a gateway passes on
     return {key: (ours.get(key), theirs.get(key)) for key in ours | theirs if ours.get(key) != theirs.get(key)}
-
-
-def report() -> Iterator[str]:
-    """The numbers, in words."""
-    from tests.providers.recorded_requests import summary
-    from tests.providers.test_recorded_answers import unexplained
-
-    recorded = exchanges()
-    streams = [exchange for exchange in recorded if exchange.is_stream]
-    agreed = [exchange for exchange in recorded if not differences(exchange)]
-    yield f"{len(agreed)} of {len(recorded)} answers read exactly as the second reader does (whole)"
-    for name, cut in (("whole", whole), ("random pieces", at_random(1)), ("single bytes", by_byte)):
-        subjects = recorded if cut is whole else streams
-        fine = sum(1 for exchange in subjects if not unexplained(exchange, cut))
-        yield f"{fine} of {len(subjects)} read as expected, named differences aside ({name})"
-    yield summary()
-
-
-if __name__ == "__main__":
-    sys.stdout.writelines(f"{line}\n" for line in report())

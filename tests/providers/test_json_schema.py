@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from llm_foundation.providers.json_schema import object_schema, strict_schema
+from llm_foundation.providers.json_schema import joined_all_of, object_schema, strict_schema, without_references
 from tests.chat.strategies import json_objects
 
 TEXT = {"type": "string"}
@@ -206,3 +206,26 @@ def test_nothing_that_looks_like_a_schema_breaks_it_or_is_changed(schema):
     strict_schema(schema)
     assert object_schema(schema)["type"] == "object"
     assert schema == before
+
+
+def test_references_give_way_to_what_they_point_to():
+    code = {"type": "string", "description": "A code"}
+    schema = {"properties": {"a": {"$ref": "#/$defs/Code", "description": "This one"}}, "$defs": {"Code": code}}
+    assert without_references(schema) == {"properties": {"a": {"type": "string", "description": "This one"}}}
+    assert schema["$defs"] == {"Code": code}
+
+
+def test_a_reference_in_circles_or_to_nowhere_is_any_object():
+    schema = {"$ref": "#/$defs/Tree", "$defs": {"Tree": {"properties": {"left": {"$ref": "#/$defs/Tree"}}}}}
+    assert without_references(schema) == {"properties": {"left": {"type": "object"}}}
+    assert without_references({"items": {"$ref": "https://a.example/b"}}) == {"items": {"type": "object"}}
+
+
+def test_all_of_is_joined_into_the_schema_around_it():
+    branches = [{"type": "object", "properties": {"a": {}}, "required": ["a"]}, {"properties": {"b": {}}}]
+    assert joined_all_of({"description": "d", "required": ["b"], "allOf": branches}) == {
+        "type": "object",
+        "description": "d",
+        "properties": {"a": {}, "b": {}},
+        "required": ["b", "a"],
+    }

@@ -14,13 +14,11 @@ from llm_foundation.exceptions import (
     QuotaExhausted,
     RateLimited,
 )
+from llm_foundation.providers.recordings.responses import SERVERS_MEMORY, items_of
 from tests.providers.agreement import at_random, by_byte, compared, expected_facts, facts, read, whole
 from tests.providers.builders import calls_of, make_request, reasoning_of, text_of
 from tests.providers.corpus import Exchange, exchanges, needs_corpus, sequences
 from tests.providers.responses_requests import (
-    SERVERS_MEMORY,
-    answers_before,
-    items_of,
     objections_to,
     rebuilt,
     recorded,
@@ -162,7 +160,7 @@ NAMED = {
 
 def laid_beside(step: Exchange) -> list[tuple[Any, Any]]:
     """Where the recorded request and ours differ: in what they tell, in the context, in the ids or in the order."""
-    ours = list(told(rebuilt(step, answers_before(step))["input"]))
+    ours = list(told(rebuilt(step)["input"]))
     ours = ours[1:] if step.request.get("instructions") else ours
     return [pair for pair in zip_longest(told(items_of(step)), ours) if pair[0] != pair[1]]
 
@@ -195,7 +193,7 @@ def test_where_clients_leave_an_item_out_it_is_only_more_that_goes_back():
     for name in (name for name, why in NAMED.items() if why is LEFT_OUT):
         for step in sequences("responses")[name][1:]:
             theirs = [word for word in told(items_of(step)) if word[0] != "tool_search_call"]
-            ours = list(told(rebuilt(step, answers_before(step))["input"]))
+            ours = list(told(rebuilt(step)["input"]))
             assert [word for word in ours if word in theirs] == theirs, name
 
 
@@ -204,7 +202,7 @@ def test_encrypted_reasoning_goes_back_as_the_recorded_clients_sent_it():
     for exchange in recorded():
         sent = [item["encrypted_content"] for item in items_of(exchange) if item.get("encrypted_content")]
         if sent and NAMED.get(_sequence_of(exchange)) is not OTHER_TURN:
-            again = rebuilt(exchange, answers_before(exchange))["input"]
+            again = rebuilt(exchange)["input"]
             assert [item["encrypted_content"] for item in again if item.get("encrypted_content")] == sent, exchange.id
             compared_so_far += len(sent)
     assert compared_so_far >= 50

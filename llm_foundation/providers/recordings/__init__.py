@@ -1,0 +1,1 @@
+"""Recorded exchanges with providers: what an adapter reads from them, and what it would send in their place."""
