@@ -13,7 +13,7 @@ from llm_foundation.exceptions import EncryptionError, SecretUnavailable, UrlRef
 from llm_foundation.models import Provider
 from llm_foundation.models.choices import DATA_CLASSES, TRUST_ZONES
 from llm_foundation.providers import registry
-from llm_foundation.providers.endpoints import PROFILES
+from llm_foundation.providers.openai.endpoints import PROFILES
 from llm_foundation.transport.url_policy import check_url
 from llm_foundation.vocabulary import TrustZone
 

@@ -6,11 +6,11 @@ from llm_foundation.exceptions import ConfigurationError, UnknownAdapter
 from llm_foundation.providers.base import Adapter, ModelSpec, ProviderSpec, Secret
 
 _adapters: dict[str, str | type[Adapter]] = {
-    "anthropic": "llm_foundation.providers.anthropic.AnthropicAdapter",
-    "gemini": "llm_foundation.providers.gemini.GeminiAdapter",
-    "ollama": "llm_foundation.providers.ollama.OllamaAdapter",
-    "openai": "llm_foundation.providers.openai.OpenAIAdapter",
-    "openai_compatible": "llm_foundation.providers.openai.OpenAICompatibleAdapter",
+    "anthropic": "llm_foundation.providers.anthropic.adapter.AnthropicAdapter",
+    "gemini": "llm_foundation.providers.gemini.adapter.GeminiAdapter",
+    "ollama": "llm_foundation.providers.ollama.adapter.OllamaAdapter",
+    "openai": "llm_foundation.providers.openai.adapter.OpenAIAdapter",
+    "openai_compatible": "llm_foundation.providers.openai.adapter.OpenAICompatibleAdapter",
 }
 
 

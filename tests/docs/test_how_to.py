@@ -5,9 +5,9 @@ from collections.abc import Callable
 from dataclasses import astuple
 
 from llm_foundation import ChatOptions
-from llm_foundation.providers import gemini_embeddings
 from llm_foundation.providers.embedding_limits import EmbeddingLimits
-from llm_foundation.providers.endpoints import PROFILES
+from llm_foundation.providers.gemini import embeddings as gemini_embeddings
+from llm_foundation.providers.openai.endpoints import PROFILES
 from tests.docs.pages import DOCS, section, tables
 from tests.loopback import answer, events
 from tests.practice import Model, calls, text

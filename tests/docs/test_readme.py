@@ -59,7 +59,7 @@ User.objects.get(username="bob").is_active  # False
 
 
 def test_every_profile_is_named_among_the_providers_that_are_there() -> None:
-    from llm_foundation.providers.endpoints import PROFILES
+    from llm_foundation.providers.openai.endpoints import PROFILES
 
     named = re.sub(r"[\s.]", "", README.read_text()).lower()
     assert [name for name in PROFILES if name != "custom" and name.replace("_", "") not in named] == []

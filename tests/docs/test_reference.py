@@ -17,8 +17,8 @@ from llm_foundation.conf import KEYS, Settings
 from llm_foundation.exceptions import LLMFoundationError, ProviderError
 from llm_foundation.loop.limits import Limit
 from llm_foundation.loop.states import CALL_TRANSITIONS, RUN_TRANSITIONS
-from llm_foundation.providers.endpoint_quirks import AZURE_API_VERSION
-from llm_foundation.providers.endpoints import ADJUSTABLE, PROFILES
+from llm_foundation.providers.openai.endpoint_quirks import AZURE_API_VERSION
+from llm_foundation.providers.openai.endpoints import ADJUSTABLE, PROFILES
 from tests.docs.pages import DOCS, blocks, section, table, tables
 
 REFERENCE = DOCS / "reference"
@@ -116,7 +116,7 @@ def test_adjustable_options_are_those_of_the_code() -> None:
 def test_options_of_other_adapters_are_read_by_their_modules() -> None:
     providers = Path(llm_foundation.__file__).parent / "providers"
     for adapter, option, _ in rows("endpoint-profiles.md", "Options of other adapters"):
-        modules = [path.read_text() for path in providers.glob(f"{adapter}*.py")]
+        modules = [path.read_text() for path in (providers / adapter).glob("*.py")]
         assert any(f'"{option}"' in module for module in modules), (adapter, option)
 
 

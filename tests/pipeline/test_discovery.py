@@ -21,7 +21,7 @@ from llm_foundation.pipeline.available_models import AvailableModel, Fact
 from llm_foundation.pipeline.discovery import MOST_PAGES
 from llm_foundation.providers import registry
 from llm_foundation.providers.base import Adapter
-from llm_foundation.providers.openai import OpenAICompatibleAdapter
+from llm_foundation.providers.openai.adapter import OpenAICompatibleAdapter
 from tests.loopback import answer, closed_port, naming_origins, serving
 from tests.scripted_server import Behaviour, Script, Server, Wire
 

@@ -14,7 +14,7 @@ from llm_foundation.exceptions import (
 )
 from llm_foundation.models import Configuration, Provider
 from llm_foundation.providers import registry
-from llm_foundation.providers.openai import OpenAICompatibleAdapter
+from llm_foundation.providers.openai.adapter import OpenAICompatibleAdapter
 from tests.pipeline.parcels import ASKED, GOOD, INSTRUCTION, PARCEL, STRICT, TOOL, Node, Parcel, ask
 from tests.practice import Desk, calls, desk, text
 

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from llm_foundation.chat import ChatMessage
-from llm_foundation.providers.anthropic import AnthropicAdapter
+from llm_foundation.providers.anthropic.adapter import AnthropicAdapter
 from llm_foundation.providers.base import ModelSpec, ProviderSpec, Secret
 from llm_foundation.providers.registry import build
 from tests.providers.builders import HELLO, answered, messages_sent

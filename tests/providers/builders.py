@@ -6,7 +6,7 @@ from typing import Any
 from llm_foundation.chat import ChatMessage, ChatOptions, ChatRequest, CompletionResponse, ToolCall, ToolDefinition
 from llm_foundation.chat.stream import ReasoningDelta, StreamEvent, TextDelta, ToolCallDelta, ToolCallStarted
 from llm_foundation.providers.base import ModelSpec, ProviderSpec, Secret
-from llm_foundation.providers.openai import OpenAICompatibleAdapter
+from llm_foundation.providers.openai.adapter import OpenAICompatibleAdapter
 from llm_foundation.providers.registry import build
 
 FIND = ToolDefinition(

@@ -5,7 +5,7 @@ from typing import Any
 
 from llm_foundation.chat import ChatMessage, CompletionResponse
 from llm_foundation.providers.base import ModelSpec, ProviderSpec, Secret
-from llm_foundation.providers.ollama import OllamaAdapter
+from llm_foundation.providers.ollama.adapter import OllamaAdapter
 from llm_foundation.providers.registry import build
 from tests.providers.builders import make_request, sent
 

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from llm_foundation.chat import ChatMessage, ChatRequest
-from llm_foundation.providers.openai import OpenAICompatibleAdapter
+from llm_foundation.providers.openai.adapter import OpenAICompatibleAdapter
 from tests.providers.builders import answered, make_adapter, make_request, sent
 
 OPENAI = "https://api.openai.com/v1"

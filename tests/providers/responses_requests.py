@@ -12,7 +12,7 @@ from openai.types.responses.response_create_params import (
 from pydantic import TypeAdapter
 
 from llm_foundation.chat import ChatRequest
-from llm_foundation.providers.openai_responses_items import visible_text
+from llm_foundation.providers.openai_responses.items import visible_text
 from llm_foundation.providers.recordings.replay import Step, gone_through
 from llm_foundation.providers.recordings.responses import CALLS, SERVERS_MEMORY
 from tests.providers.corpus import Exchange, exchanges, sequences

@@ -21,7 +21,7 @@ from llm_foundation.exceptions import (
     TimedOut,
     UnusableConfiguration,
 )
-from llm_foundation.providers.anthropic_models import traits_of
+from llm_foundation.providers.anthropic.models import traits_of
 from tests.providers.anthropic_builders import SEARCH, SONNET_4_5, assistant, make_claude, message, result, said, user
 from tests.providers.builders import FIND, HELLO, REFUND, answered, call, make_request, sent
 

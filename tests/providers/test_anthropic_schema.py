@@ -2,7 +2,7 @@
 
 import pytest
 
-from llm_foundation.providers.anthropic_schema import Allowance, enforced_schema
+from llm_foundation.providers.anthropic.schema import Allowance, enforced_schema
 
 
 def enforced(**properties):

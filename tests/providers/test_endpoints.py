@@ -5,7 +5,7 @@ import pytest
 from llm_foundation.chat import ChatMessage
 from llm_foundation.exceptions import SecretUnavailable, UnusableConfiguration
 from llm_foundation.providers.base import ModelSpec, ProviderSpec
-from llm_foundation.providers.endpoints import PROFILES, profile_for
+from llm_foundation.providers.openai.endpoints import PROFILES, profile_for
 from llm_foundation.providers.registry import build
 from tests.providers.builders import call, make_adapter, make_request, messages_sent, sent
 

@@ -6,7 +6,7 @@ import pytest
 
 from llm_foundation.chat import ChatMessage, ProviderState, ToolCall
 from llm_foundation.exceptions import ProviderStateError
-from llm_foundation.providers.gemini_bindings import is_same_json
+from llm_foundation.providers.gemini.bindings import is_same_json
 from tests.providers.builders import HELLO, make_request
 from tests.providers.gemini_builders import called, contents_sent, make_gemini, read, result, stored, user
 

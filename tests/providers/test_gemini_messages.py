@@ -4,7 +4,7 @@ import pytest
 
 from llm_foundation.chat import ChatMessage, FilePart, ImagePart, TextPart, ToolCall
 from llm_foundation.exceptions import InvalidMessage
-from llm_foundation.providers import gemini_contents
+from llm_foundation.providers.gemini import contents as gemini_contents
 from tests.providers.builders import HELLO, call, make_request
 from tests.providers.gemini_builders import FLASH_2_5, called, contents_sent, make_gemini, model, result, user
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from llm_foundation.providers.gemini_schema import gemini_schema, openapi_schema
+from llm_foundation.providers.gemini.schema import gemini_schema, openapi_schema
 
 STRING = {"type": "string"}
 TREE = {

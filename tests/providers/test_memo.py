@@ -3,8 +3,9 @@
 import gc
 
 from llm_foundation.chat import ChatMessage, ToolDefinition
-from llm_foundation.providers import openai_chat_messages, openai_tools
 from llm_foundation.providers.memo import Memo
+from llm_foundation.providers.openai import tools as openai_tools
+from llm_foundation.providers.openai_chat import messages as openai_chat_messages
 from tests.providers.builders import call, make_adapter, make_request
 
 

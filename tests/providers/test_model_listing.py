@@ -16,7 +16,7 @@ from llm_foundation.exceptions import (
 )
 from llm_foundation.providers.base import Adapter, ModelSpec, ProviderSpec, Secret
 from llm_foundation.providers.discovery import FoundModel, ModelPage
-from llm_foundation.providers.openai_chat import ChatCompletionsAdapter
+from llm_foundation.providers.openai_chat.adapter import ChatCompletionsAdapter
 from llm_foundation.providers.registry import build
 
 KEY = "sk-a-key-of-ours"
@@ -374,11 +374,12 @@ def test_ollama_tells_names_and_the_rest_about_one_of_them():
     assert json.loads(request.body or b"") == {"model": "qwen3:8b"}
     shown = {
         "capabilities": ["completion", "tools", "thinking"],
+        "parameters": 'stop                           "<|im_end|>"\nnum_ctx                        16384\n',
         "model_info": {"general.architecture": "qwen3", "qwen3.context_length": 40_960, "qwen3.block_count": 36},
     }
     assert OLLAMA.details(found, 200, {}, json.dumps(shown).encode()) == FoundModel(
         "qwen3:8b",
-        context_window=40_960,
+        context_window=16_384,
         supports_chat=True,
         supports_embeddings=False,
         supports_tools=True,
@@ -386,6 +387,13 @@ def test_ollama_tells_names_and_the_rest_about_one_of_them():
         supports_reasoning=True,
     )
     assert OLLAMA.details(old, 200, {}, b'{"capabilities":null,"model_info":{}}') == old
+
+
+def test_of_a_local_model_that_sets_no_window_none_is_told_and_of_a_remote_one_its_whole_length():
+    told = {"model_info": {"general.architecture": "qwen3", "qwen3.context_length": 262_144}}
+    for remote, window in (({}, None), ({"remote_host": "https://ollama.com:443"}, 262_144)):
+        shown = json.dumps({**told, **remote}).encode()
+        assert OLLAMA.details(FoundModel("qwen3"), 200, {}, shown).context_window == window
 
 
 def test_an_ollama_without_models_has_an_empty_list():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from llm_foundation.providers.model_traits import traits_of
+from llm_foundation.providers.openai.model_traits import traits_of
 from tests.providers.builders import FIND, answered, chunks, completion, make_adapter, make_request, sent, streamed
 
 SCHEMA = {"name": "order", "schema": {"type": "object", "properties": {"n": {"type": "string"}}, "required": ["n"]}}

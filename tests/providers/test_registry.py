@@ -3,7 +3,7 @@ import pytest
 from llm_foundation.exceptions import ConfigurationError, UnknownAdapter
 from llm_foundation.providers import registry
 from llm_foundation.providers.base import ModelSpec, ProviderSpec, Secret
-from llm_foundation.providers.openai import OpenAIAdapter, OpenAICompatibleAdapter
+from llm_foundation.providers.openai.adapter import OpenAIAdapter, OpenAICompatibleAdapter
 
 MODEL = ModelSpec(model_id="m")
 

@@ -9,7 +9,7 @@ from llm_foundation.chat.options import ChatOptions, ChatRequest, NamedTool, Too
 from llm_foundation.chat.parts import FilePart, ImagePart, TextPart
 from llm_foundation.chat.provider_state import ProviderState, StateOwner
 from llm_foundation.chat.tool_calls import ToolCall
-from llm_foundation.providers.openai_responses_items import visible_text
+from llm_foundation.providers.openai_responses.items import visible_text
 from llm_foundation.providers.recordings.recording import Recording
 
 CALLS: Final = {"function_call": "function_call_output", "custom_tool_call": "custom_tool_call_output"}

@@ -1,0 +1,1 @@
+"""Gemini's generateContent, by API key or Vertex express key."""

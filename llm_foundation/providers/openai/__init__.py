@@ -1,0 +1,1 @@
+"""What both of OpenAI's formats share, and the choice between them."""
