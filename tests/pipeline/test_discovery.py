@@ -120,8 +120,7 @@ def test_an_ollama_is_asked_about_each_model_and_one_that_fails_stays_on_the_lis
         if name == "broken":
             return answer(json={"error": "file does not exist"}, status=500)
         capabilities = ["embedding"] if name == "nomic-embed-text" else ["completion", "tools"]
-        about = {"general.architecture": "x", "x.context_length": 2_048}
-        return answer(json={"capabilities": capabilities, "model_info": about})
+        return answer(json={"capabilities": capabilities, "parameters": "num_ctx 2048"})
 
     with provider(ollama, adapter="ollama", profile="", path="") as server:
         broken, nomic, qwen = llm.available_models("shop")
