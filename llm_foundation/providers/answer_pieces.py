@@ -1,11 +1,27 @@
 """What the answers of several formats are put together from."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
+from llm_foundation.chat.provider_state import StateOwner
 from llm_foundation.chat.stream import ReasoningDelta, StreamEvent, TextDelta
 from llm_foundation.providers.text_pieces import TextPieces
 from llm_foundation.providers.wire_json import as_list, as_object
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """What is known of an answer before any of it has come.
+
+    ``owner`` is whose its context will be, ``names`` are our tools' own names by those on the wire, and ``taken_ids``
+    the call ids that the conversation has already.
+    """
+
+    owner: StateOwner
+    names: Mapping[str, str] = field(default_factory=dict)
+    taken_ids: Collection[str] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
 class FirstChoice:

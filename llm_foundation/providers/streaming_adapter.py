@@ -3,11 +3,12 @@
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 from llm_foundation.chat.completions import CompletionResponse
 from llm_foundation.chat.conversation import call_ids
 from llm_foundation.chat.options import ChatRequest
+from llm_foundation.providers.answer_pieces import Beginning
 from llm_foundation.providers.base import Adapter, ModelSpec, ProviderSpec, Secret
 from llm_foundation.providers.errors import ErrorReader
 from llm_foundation.providers.event_stream import EventStreamDecoder
@@ -66,16 +67,15 @@ class StreamingAdapter(Adapter):
         """What a decoder calls for a body that is no stream although one was asked for."""
         return partial(self.response, 200, {}, chat_request=chat_request)
 
-    def _beginning(self, chat_request: ChatRequest | None) -> dict[str, Any]:
-        """What an answer begins with: our own tool names, and call ids that this conversation has already."""
+    def _beginning(self, chat_request: ChatRequest | None) -> Beginning:
         if chat_request is None:
-            return {"owner": self.owner, "names": {}}
+            return Beginning(self.owner)
         offered = [tool.name for tool in chat_request.tools]
         called = [call.name for message in chat_request.messages for call in message.tool_calls]
         dropped = self._dropped(chat_request)
-        return {
-            "owner": self.owner,
-            "names": own_names([*called, *offered], starts_with_letter=self.names_start_with_letter),
-            "taken_ids": call_ids(chat_request.messages),
-            "metadata": {"dropped_options": list(dropped)} if dropped else {},
-        }
+        return Beginning(
+            self.owner,
+            names=own_names([*called, *offered], starts_with_letter=self.names_start_with_letter),
+            taken_ids=call_ids(chat_request.messages),
+            metadata={"dropped_options": list(dropped)} if dropped else {},
+        )

@@ -9,6 +9,7 @@ from django.contrib.auth import get_user_model
 
 from llm_foundation.exceptions import (
     ContextExhausted,
+    InvalidProviderState,
     LLMFoundationError,
     OwnerGone,
     ProviderError,
@@ -265,6 +266,7 @@ def _by_call(state: LoopState, rows: Sequence[RunToolCall]) -> dict[str, RunTool
 
 _REASONS: Final[Mapping[type[LLMFoundationError], str]] = {
     ContextExhausted: "context_exhausted",
+    InvalidProviderState: "ProviderStateError",
     TrustCeilingExceeded: "trust_ceiling",
 }
 

@@ -49,7 +49,7 @@ class AnthropicAdapter(StreamingAdapter):
         )
 
     def stream(self, chat_request: ChatRequest | None = None) -> MessageStreamDecoder:
-        answer = Answer(**self._beginning(chat_request))
+        answer = Answer(self._beginning(chat_request))
         return MessageStreamDecoder(answer, self._errors, read_whole=self._read_whole(chat_request))
 
     def models_request(self, page: str = "") -> HTTPRequest:
@@ -62,7 +62,7 @@ class AnthropicAdapter(StreamingAdapter):
     def _whole(
         self, status: int, headers: Mapping[str, str], body: bytes, chat_request: ChatRequest | None
     ) -> CompletionResponse:
-        answer = Answer(**self._beginning(chat_request))
+        answer = Answer(self._beginning(chat_request))
         return read_answer(status, headers, body, answer=answer, errors=self._errors)
 
     def _dropped(self, chat_request: ChatRequest) -> tuple[str, ...]:

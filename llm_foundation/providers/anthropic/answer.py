@@ -1,12 +1,12 @@
 """One Messages answer, put together. A whole message is opened, filled and closed block by block, as a stream is."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from llm_foundation.chat.completions import CompletionResponse, FinishReason
-from llm_foundation.chat.provider_state import StateOwner
 from llm_foundation.chat.stream import StreamEvent, ToolCallStarted
 from llm_foundation.chat.tool_calls import new_call_id
+from llm_foundation.providers.answer_pieces import Beginning
 from llm_foundation.providers.anthropic.blocks import Block, CallBlock, InputBlock, TextBlock, ThinkingBlock
 from llm_foundation.providers.anthropic.state import kept_state
 from llm_foundation.providers.anthropic.usage import read_usage
@@ -34,23 +34,16 @@ def _says_something(value: Any) -> bool:
 class Answer:
     """What has arrived of an answer so far. Takes anything; what has no promised shape is passed over."""
 
-    def __init__(
-        self,
-        owner: StateOwner,
-        *,
-        names: Mapping[str, str],
-        taken_ids: Iterable[str] = (),
-        metadata: Mapping[str, Any] | None = None,
-    ) -> None:
-        self._owner = owner
-        self._names = names
-        self._taken = set(taken_ids)
+    def __init__(self, beginning: Beginning) -> None:
+        self._owner = beginning.owner
+        self._names = beginning.names
+        self._taken = set(beginning.taken_ids)
         self._blocks: list[Block] = []
         self._open: dict[Any, Block] = {}
         self._usage: dict[str, Any] = {}
         self._model, self._id = "", ""
         self._container: dict[str, Any] = {}
-        self._metadata = dict(metadata or {})
+        self._metadata = dict(beginning.metadata)
         self._nameless = 0
         self.has_begun = False
         self.raw_finish_reason: str | None = None

@@ -13,10 +13,11 @@ from typing import Any, Final
 
 from llm_foundation.chat.frozen import thaw
 from llm_foundation.chat.messages import ChatMessage
-from llm_foundation.chat.provider_state import CURRENT_VERSION, ProviderState, StateOwner
+from llm_foundation.chat.provider_state import ProviderState, StateOwner
 from llm_foundation.exceptions import ProviderStateError
 from llm_foundation.providers.anthropic.dialect import Dialect
 from llm_foundation.providers.memo import Memo
+from llm_foundation.providers.own_state import own_state
 from llm_foundation.providers.tool_names import wire_name
 from llm_foundation.providers.wire_json import as_text
 
@@ -62,15 +63,17 @@ def own_context(message: ChatMessage, dialect: Dialect) -> Mapping[str, Any]:
 
     Raises ``ProviderStateError`` where our own state is not what we once kept.
     """
-    state = message.provider_state
-    if state is None or state.owner != dialect.owner:
+    if message.provider_state is None:
         return {}
-    return _CHECKED.get(message, dialect.key, lambda new: _checked(new, state))
+    return _CHECKED.get(message, dialect.key, lambda new: _checked(new, dialect.owner))
 
 
-def _checked(message: ChatMessage, state: ProviderState) -> Mapping[str, Any]:
+def _checked(message: ChatMessage, owner: StateOwner) -> Mapping[str, Any]:
+    state = own_state(message, owner)
+    if state is None:
+        return {}
     items = state.items or ()
-    if state.version != CURRENT_VERSION or len(items) > 1:
+    if len(items) > 1:
         raise ProviderStateError
     context = items[0] if items else {}
     if not isinstance(context, dict) or not context.keys() <= {"content", "container"}:

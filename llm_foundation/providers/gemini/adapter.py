@@ -54,13 +54,13 @@ class GeminiAdapter(StreamingAdapter):
         )
 
     def stream(self, chat_request: ChatRequest | None = None) -> GeminiStreamDecoder:
-        answer = GeminiAnswer(**self._beginning(chat_request))
+        answer = GeminiAnswer(self._beginning(chat_request))
         return GeminiStreamDecoder(answer, self._errors, read_whole=self._read_whole(chat_request))
 
     def _whole(
         self, status: int, headers: Mapping[str, str], body: bytes, chat_request: ChatRequest | None
     ) -> CompletionResponse:
-        answer = GeminiAnswer(**self._beginning(chat_request))
+        answer = GeminiAnswer(self._beginning(chat_request))
 
         def read(payload: Any) -> CompletionResponse:
             return read_payload(payload, status, headers, answer=answer, errors=self._errors)

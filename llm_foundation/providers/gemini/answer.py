@@ -1,12 +1,11 @@
 """One Gemini answer, put together. A whole answer is one large chunk, so a stream and a plain answer are read alike."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from llm_foundation.chat.completions import CompletionResponse, FinishReason, Usage
-from llm_foundation.chat.provider_state import StateOwner
 from llm_foundation.chat.stream import StreamEvent
-from llm_foundation.providers.answer_pieces import FirstChoice, SaidTexts
+from llm_foundation.providers.answer_pieces import Beginning, FirstChoice, SaidTexts
 from llm_foundation.providers.gemini.calls import GeminiCalls, GrowingCall
 from llm_foundation.providers.gemini.finish import finish_reason, reason_name
 from llm_foundation.providers.gemini.parts import WirePart, is_part, part_kind, says_nothing
@@ -22,23 +21,16 @@ _SOURCES: Final = ("groundingMetadata", "citationMetadata", "urlContextMetadata"
 class GeminiAnswer:
     """What has arrived of an answer so far. Takes anything; what has no promised shape is passed over and counted."""
 
-    def __init__(
-        self,
-        owner: StateOwner,
-        *,
-        names: Mapping[str, str],
-        taken_ids: Iterable[str] = (),
-        metadata: Mapping[str, Any] | None = None,
-    ) -> None:
-        self._owner = owner
+    def __init__(self, beginning: Beginning) -> None:
+        self._owner = beginning.owner
         self._candidate, self._said = FirstChoice("candidates"), SaidTexts()
-        self._calls = GeminiCalls(names=names, taken_ids=taken_ids)
+        self._calls = GeminiCalls(names=beginning.names, taken_ids=beginning.taken_ids)
         self._parts: list[WirePart | GrowingCall] = []
         self._other: dict[str, None] = {}
         self._unread = 0
         self._usage = Usage()
         self._model, self._id = "", ""
-        self._metadata = dict(metadata or {})
+        self._metadata = dict(beginning.metadata)
         self._finish_message = ""
         self.raw_finish_reason: str | None = None
         self.blocked: str | None = None

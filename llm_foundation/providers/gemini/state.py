@@ -10,10 +10,11 @@ from typing import NamedTuple
 
 from llm_foundation.chat.frozen import thaw
 from llm_foundation.chat.messages import ChatMessage
-from llm_foundation.chat.provider_state import CURRENT_VERSION, ProviderState, StateOwner
+from llm_foundation.chat.provider_state import ProviderState, StateOwner
 from llm_foundation.exceptions import ProviderStateError
 from llm_foundation.providers.gemini.bindings import NativeCall, ResultShape, is_same_call, result_shapes
 from llm_foundation.providers.gemini.parts import SIGNATURE, WirePart, is_part, is_plain_text
+from llm_foundation.providers.own_state import own_state
 
 
 class OwnTurn(NamedTuple):
@@ -35,13 +36,11 @@ def own_turn(message: ChatMessage, owner: StateOwner) -> OwnTurn | None:
 
     Raises ``ProviderStateError`` where our own state is not what we once kept.
     """
-    state = message.provider_state
-    if state is None or state.owner != owner:
+    state = own_state(message, owner)
+    if state is None or not state.items:
         return None
-    if state.version != CURRENT_VERSION or not all(map(is_part, state.items or ())):
+    if not all(map(is_part, state.items)):
         raise ProviderStateError
-    if not state.items:
-        return None
     parts: list[WirePart] = [thaw(item) for item in state.items]
     natives = [NativeCall.of(part["functionCall"]) for part in parts if "functionCall" in part]
     if not all(native.name for native in natives):

@@ -56,7 +56,7 @@ class OllamaAdapter(StreamingAdapter):
         )
 
     def stream(self, chat_request: ChatRequest | None = None) -> OllamaStreamDecoder:
-        answer = OllamaAnswer(**self._beginning(chat_request))
+        answer = OllamaAnswer(self._beginning(chat_request))
         return OllamaStreamDecoder(answer, self._errors, read_whole=self._read_whole(chat_request))
 
     def embedding_request(self, texts: Sequence[str], *, extra: Mapping[str, Any] | None = None) -> HTTPRequest:
@@ -90,7 +90,7 @@ class OllamaAdapter(StreamingAdapter):
     def _whole(
         self, status: int, headers: Mapping[str, str], body: bytes, chat_request: ChatRequest | None
     ) -> CompletionResponse:
-        answer = OllamaAnswer(**self._beginning(chat_request))
+        answer = OllamaAnswer(self._beginning(chat_request))
 
         def read(payload: Any) -> CompletionResponse:
             return read_payload(payload, status, headers, answer=answer, errors=self._errors)

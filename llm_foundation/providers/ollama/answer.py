@@ -1,12 +1,11 @@
 """One Ollama answer, put together. A whole answer is one large line, so a stream and a plain answer are read alike."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from llm_foundation.chat.completions import CompletionResponse, FinishReason, Usage
-from llm_foundation.chat.provider_state import StateOwner
 from llm_foundation.chat.stream import StreamEvent
-from llm_foundation.providers.answer_pieces import SaidTexts
+from llm_foundation.providers.answer_pieces import Beginning, SaidTexts
 from llm_foundation.providers.ollama.calls import OllamaCalls
 from llm_foundation.providers.ollama.state import kept_state
 from llm_foundation.providers.wire_json import as_count, as_object, as_text
@@ -31,21 +30,14 @@ _COUNTED: Final = frozenset(_COUNTS.values())
 class OllamaAnswer:
     """What has arrived of an answer so far. Takes anything; what has no promised shape is passed over."""
 
-    def __init__(
-        self,
-        owner: StateOwner,
-        *,
-        names: Mapping[str, str],
-        taken_ids: Iterable[str] = (),
-        metadata: Mapping[str, Any] | None = None,
-    ) -> None:
-        self._owner = owner
+    def __init__(self, beginning: Beginning) -> None:
+        self._owner = beginning.owner
         self._said = SaidTexts()
-        self._calls = OllamaCalls(names=names, taken_ids=taken_ids)
+        self._calls = OllamaCalls(names=beginning.names, taken_ids=beginning.taken_ids)
         self._ends_in_call = False
         self._usage = Usage()
         self._model = ""
-        self._metadata = dict(metadata or {})
+        self._metadata = dict(beginning.metadata)
         self.raw_finish_reason: str | None = None
         self.has_begun = False
         self.is_finished = False

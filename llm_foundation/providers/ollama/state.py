@@ -17,6 +17,7 @@ from llm_foundation.chat.provider_state import ProviderState, StateOwner
 from llm_foundation.exceptions import ProviderStateError
 from llm_foundation.providers.call_ids import at_most_64
 from llm_foundation.providers.openai_chat.state import own_context
+from llm_foundation.providers.own_state import own_state
 
 SHAPES: Final[dict[str, type[Any]]] = {"thinking": str, "calls": list}
 
@@ -39,8 +40,8 @@ def wire_ids(message: ChatMessage, owner: StateOwner) -> list[str]:
 
     Raises ``ProviderStateError`` where they cannot be told apart, or belong to no call of the turn.
     """
-    state = message.provider_state
-    bindings = state.tool_call_bindings if state is not None and state.owner == owner else {}
+    state = own_state(message, owner)
+    bindings = state.tool_call_bindings if state is not None else {}
     ids = [bindings[call.id] if call.id in bindings else at_most_64(call.id) for call in message.tool_calls]
     if not bindings.keys() <= {call.id for call in message.tool_calls} or not all(id.strip() for id in ids):
         raise ProviderStateError

@@ -1,12 +1,11 @@
 """One answer, put together. A whole message is one large delta, so a stream and a plain answer are read alike."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from llm_foundation.chat.completions import CompletionResponse, FinishReason, Usage
-from llm_foundation.chat.provider_state import StateOwner
 from llm_foundation.chat.stream import StreamEvent
-from llm_foundation.providers.answer_pieces import FirstChoice, SaidTexts
+from llm_foundation.providers.answer_pieces import Beginning, FirstChoice, SaidTexts
 from llm_foundation.providers.openai.usage import read_usage
 from llm_foundation.providers.openai_chat.calls import Calls
 from llm_foundation.providers.openai_chat.chunks import Chunks, ReasoningDetails
@@ -39,23 +38,16 @@ _SOURCES: Final = ("annotations", "citations", "search_results")
 class Answer:
     """What has arrived of an answer so far. Takes anything; what has no promised shape is passed over."""
 
-    def __init__(
-        self,
-        owner: StateOwner,
-        *,
-        names: Mapping[str, str],
-        taken_ids: Iterable[str] = (),
-        metadata: Mapping[str, Any] | None = None,
-    ) -> None:
-        self._owner = owner
+    def __init__(self, beginning: Beginning) -> None:
+        self._owner = beginning.owner
         self._choice, self._said = FirstChoice("choices"), SaidTexts()
         self._refusal, self._reasoning_content = TextPieces(), TextPieces()
         self._details, self._chunks = ReasoningDetails(), Chunks()
         self._extra_content: dict[str, Any] = {}
-        self._calls = Calls(names=names, taken_ids=taken_ids)
+        self._calls = Calls(names=beginning.names, taken_ids=beginning.taken_ids)
         self._usage = Usage()
         self._model, self._id = "", ""
-        self._metadata = dict(metadata or {})
+        self._metadata = dict(beginning.metadata)
         self.raw_finish_reason: str | None = None
 
     def add_envelope(self, payload: Mapping[str, Any]) -> None:

@@ -14,8 +14,9 @@ from typing import Any, Final
 
 from llm_foundation.chat.frozen import thaw
 from llm_foundation.chat.messages import ChatMessage
-from llm_foundation.chat.provider_state import CURRENT_VERSION, ProviderState, StateOwner
+from llm_foundation.chat.provider_state import ProviderState, StateOwner
 from llm_foundation.exceptions import ProviderStateError
+from llm_foundation.providers.own_state import own_state
 from llm_foundation.providers.wire_json import as_text
 
 KNOWN_CALL_KEYS: Final = frozenset({"id", "type", "function", "custom", "index"})
@@ -43,11 +44,9 @@ def own_context(
 
     Raises ``ProviderStateError`` where our own state is not what we once kept.
     """
-    state = message.provider_state
-    if state is None or state.owner != owner:
-        return {}
-    items = state.items or ()
-    if state.version != CURRENT_VERSION or len(items) > 1:
+    state = own_state(message, owner)
+    items = (state and state.items) or ()
+    if len(items) > 1:
         raise ProviderStateError
     context = items[0] if items else {}
     if not isinstance(context, dict) or not all(_has_shape(value, shapes.get(key)) for key, value in context.items()):

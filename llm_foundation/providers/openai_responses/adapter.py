@@ -48,4 +48,4 @@ class ResponsesAdapter(EndpointAdapter):
         return read_payload(payload, status, headers, answer=self._answer(chat_request), errors=self._errors)
 
     def _answer(self, chat_request: ChatRequest | None) -> Answer:
-        return Answer(**self._beginning(chat_request))
+        return Answer(self._beginning(chat_request))

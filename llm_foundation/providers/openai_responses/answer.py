@@ -1,13 +1,13 @@
 """One Responses answer, put together."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from llm_foundation.chat.completions import CompletionResponse, FinishReason, Usage
 from llm_foundation.chat.frozen import FrozenDict
-from llm_foundation.chat.provider_state import StateOwner
 from llm_foundation.chat.stream import StreamEvent
 from llm_foundation.chat.tool_calls import ToolCall
+from llm_foundation.providers.answer_pieces import Beginning
 from llm_foundation.providers.openai.usage import read_usage
 from llm_foundation.providers.openai_responses.growing import GrowingItem, as_written
 from llm_foundation.providers.openai_responses.items import (
@@ -35,21 +35,14 @@ _ENDS: Final = {f"response.{status}": status for status in ("completed", "incomp
 class Answer:
     """What has arrived of an answer so far. Takes anything; what has no promised shape is passed over."""
 
-    def __init__(
-        self,
-        owner: StateOwner,
-        *,
-        names: Mapping[str, str],
-        taken_ids: Iterable[str] = (),
-        metadata: Mapping[str, Any] | None = None,
-    ) -> None:
-        self._owner = owner
-        self._output = Output(names=names, taken_ids=taken_ids)
+    def __init__(self, beginning: Beginning) -> None:
+        self._owner = beginning.owner
+        self._output = Output(names=beginning.names, taken_ids=beginning.taken_ids)
         self._has_output = False
         self._usage = Usage()
         self._model, self._id = "", ""
         self._incomplete = ""
-        self._metadata = dict(metadata or {})
+        self._metadata = dict(beginning.metadata)
         self.status: str | None = None
         self.is_finished = False
 

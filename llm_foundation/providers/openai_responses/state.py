@@ -10,10 +10,11 @@ from typing import Any, Final
 
 from llm_foundation.chat.frozen import thaw
 from llm_foundation.chat.messages import ChatMessage
-from llm_foundation.chat.provider_state import CURRENT_VERSION, ProviderState, StateOwner
+from llm_foundation.chat.provider_state import ProviderState, StateOwner
 from llm_foundation.chat.tool_calls import ToolCall, decode_arguments
 from llm_foundation.exceptions import ProviderStateError
 from llm_foundation.providers.openai_responses.items import CALLS, call_id, call_name, is_named_call, kind_of_item
+from llm_foundation.providers.own_state import own_state
 from llm_foundation.providers.tool_names import wire_name
 
 _SHAPES: Final[dict[str, tuple[type, ...]]] = {
@@ -41,12 +42,8 @@ def own_items(message: ChatMessage, owner: StateOwner) -> list[dict[str, Any]] |
 
     Raises ``ProviderStateError`` where our own state is not what we once kept.
     """
-    state = message.provider_state
-    if state is None or state.owner != owner:
-        return None
-    if state.version != CURRENT_VERSION:
-        raise ProviderStateError
-    if not state.items:
+    state = own_state(message, owner)
+    if state is None or not state.items:
         return None
     if not _fits(state, message.tool_calls):
         raise ProviderStateError
@@ -60,9 +57,7 @@ def _fits(state: ProviderState, calls: tuple[ToolCall, ...]) -> bool:
         return False
     made = [item for item in items if kind_of_item(item) in CALLS]
     bindings = state.tool_call_bindings
-    if len(made) != len(calls) or not bindings.keys() <= {call.id for call in calls}:
-        return False
-    return all(
+    return len(made) == len(calls) and all(
         call_id(item) in ("", bindings.get(call.id, call.id)) and _is_same_call(item, call)
         for item, call in zip(made, calls, strict=True)
     )
