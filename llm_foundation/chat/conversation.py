@@ -140,6 +140,17 @@ def complete_turns(messages: Iterable[ChatMessage]) -> tuple[ChatMessage, ...]:
     return tuple(completed)
 
 
+def last_answer(messages: Sequence[ChatMessage]) -> str:
+    """The text of the model's newest answer, all pieces of one that paused; empty where there is none."""
+    pieces: list[str] = []
+    for message in reversed(messages):
+        if message.role is Role.ASSISTANT and not (pieces and message.tool_calls):
+            pieces.append(message.text)
+        elif pieces:
+            break
+    return "".join(reversed(pieces))
+
+
 def call_ids(messages: Iterable[ChatMessage]) -> set[str]:
     """All call ids that a conversation uses."""
     return {call.id for message in messages for call in message.tool_calls}

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import StrEnum
 
-from llm_foundation.chat.completions import CompletionResponse
+from llm_foundation.chat.completions import CompletionResponse, FinishReason
 from llm_foundation.chat.conversation import call_ids
 from llm_foundation.chat.messages import ChatMessage, Role
 from llm_foundation.chat.options import ToolDefinition
@@ -55,7 +55,8 @@ class LoopState:
     """A run between two steps.
 
     ``messages`` is the transcript; the results of the open turn join it once all its calls are answered.
-    ``closing`` is the limit for whose sake the last answer was asked for without calls.
+    ``closing`` is the limit for whose sake the last answer was asked for without calls. ``is_paused`` says that the
+    provider stopped in the middle of its answer and goes on when it gets it back.
     """
 
     messages: tuple[ChatMessage, ...]
@@ -64,12 +65,13 @@ class LoopState:
     counters: Counters = field(default_factory=Counters)
     limits: RunLimits = field(default_factory=RunLimits)
     closing: Limit | None = None
+    is_paused: bool = False
 
     @property
     def has_answer(self) -> bool:
-        """The last word is the model's, and it asks for nothing."""
+        """The last word is the model's, it is complete, and it asks for nothing."""
         last = self.messages[-1]
-        return last.role is Role.ASSISTANT and not last.tool_calls
+        return last.role is Role.ASSISTANT and not last.tool_calls and not self.is_paused
 
     @property
     def history_holds_calls(self) -> bool:
@@ -98,6 +100,7 @@ class LoopState:
             open_turn=tuple(OpenCall(call) for call in answer.tool_calls),
             counters=used,
             closing=closing,
+            is_paused=answer.finish_reason is FinishReason.PAUSE and not answer.tool_calls,
         )
 
     def after_calls(self, settled: Mapping[str, OpenCall], *, seconds: float = 0.0) -> "LoopState":

@@ -9,7 +9,8 @@ from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from llm_foundation.chat.messages import ChatMessage, Role
+from llm_foundation.chat.conversation import last_answer
+from llm_foundation.chat.messages import ChatMessage
 from llm_foundation.loop.limits import Counters, Limit, RunLimits
 from llm_foundation.loop.states import CallState, RunStatus
 from llm_foundation.models.choices import DATA_CLASSES
@@ -122,8 +123,7 @@ class Run(models.Model):
     @property
     def answer(self) -> str:
         """The text of the newest answer of the model; empty while there is none."""
-        texts = (message.text for message in reversed(self.transcript) if message.role is Role.ASSISTANT)
-        return next(texts, "")
+        return last_answer(self.transcript)
 
     @property
     def pending_calls(self) -> "models.QuerySet[RunToolCall]":

@@ -6,7 +6,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from llm_foundation.chat.completions import CompletionResponse, Usage
-from llm_foundation.chat.conversation import read_conversation
+from llm_foundation.chat.conversation import last_answer, read_conversation
 from llm_foundation.chat.messages import ChatMessage
 from llm_foundation.chat.options import ChatOptions
 from llm_foundation.exceptions import ToolApprovalRequired
@@ -75,7 +75,7 @@ def memory_run_steps(
                 messages = (*state.messages, *state.results)
                 raise ToolApprovalRequired([waiting.call for waiting in pending], messages=messages)
             case Finish(truncated):
-                answer = response.content or response.refusal or ""
+                answer = last_answer(state.messages)
                 return LoopResult(answer, state.messages, response, usage, state.counters, truncated, offer.refused)
 
 

@@ -1,4 +1,4 @@
-from llm_foundation.chat.completions import CompletionResponse, Usage
+from llm_foundation.chat.completions import CompletionResponse, FinishReason, Usage
 from llm_foundation.chat.messages import ChatMessage
 from llm_foundation.chat.tool_calls import ToolCall
 from llm_foundation.loop.limits import Limit, RunLimits
@@ -164,3 +164,14 @@ def test_a_repeated_call_id_is_replaced_before_anybody_can_confuse_the_results()
 
     assert again.open_turn[0].call.id != "c1"
     assert again.messages[-1].tool_calls[0].id == again.open_turn[0].call.id
+
+
+def test_an_answer_that_pauses_goes_back_and_is_carried_on_until_a_limit() -> None:
+    paused = CompletionResponse(content="So far", finish_reason=FinishReason.PAUSE)
+    state = asked(limits=RunLimits(max_rounds=2)).after_answer(paused)
+
+    assert next_step(state, {}) == AskModel(tools=OFFER)
+    assert next_step(state.after_answer(CompletionResponse(content=" so good.")), {}) == Finish()
+    stubborn = next_step(state.after_answer(paused), {})
+    assert stubborn == AskModel(may_call=False, closing=Limit.ROUNDS)
+    assert next_step(state.after_answer(paused, closing=Limit.ROUNDS), {}) == Finish(truncated=Limit.ROUNDS)
