@@ -19,6 +19,7 @@ from llm_foundation.admin.shown_text import ShownText, reveal
 from llm_foundation.models import Decision, RunToolCall
 from llm_foundation.models.choices import EFFECTS
 from llm_foundation.runs.decisions import obstacle
+from llm_foundation.runs.verification import may_decide
 from llm_foundation.tools import Tool, registry
 from llm_foundation.vocabulary import Effect
 
@@ -144,7 +145,7 @@ class DecisionPage:
 
     @cached_property
     def may_decide(self) -> bool:
-        return permissions.may_decide(self.viewer)
+        return may_decide(self.viewer)
 
     @cached_property
     def why_not_approve(self) -> str:

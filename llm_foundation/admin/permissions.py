@@ -19,10 +19,5 @@ def may_open_calls(user: Any) -> bool:
     return bool(user.has_perm(READ_CALLS) or user.has_perm(DECIDE))
 
 
-def may_decide(user: Any) -> bool:
-    """As far as the permission goes; the gate and the call itself are asked for each call."""
-    return bool(user.has_perm(DECIDE))
-
-
 def may_read_configurations(user: Any) -> bool:
     return bool(user.has_perm(READ_CONFIGURATIONS))

@@ -18,6 +18,7 @@ from llm_foundation.admin.people import name_of, short_name_of
 from llm_foundation.admin.records import RecordAdmin, badge
 from llm_foundation.admin.run_page import run_page
 from llm_foundation.models import Run
+from llm_foundation.runs.verification import may_decide
 
 
 def written_cost(run: Run) -> str:
@@ -84,7 +85,7 @@ class RunAdmin(RecordAdmin):
             owner=name_of(run.owner),
             starter=name_of(run.starter) if run.starter_id != run.owner_id else "",
             cost=written_cost(run),
-            may_decide=permissions.may_decide(request.user),
+            may_decide=may_decide(request.user),
             may_open_calls=permissions.may_open_calls(request.user),
             may_open_configuration=permissions.may_read_configurations(request.user),
         )

@@ -71,7 +71,6 @@ class Policy:
             group=switches.group or "",
             group_enabled=switches.group_enabled is not False,
             permitted=_permitted(self.user, tool),
-            permission=tool.permission,
             granted=name in self.granted,
             data_class=tool.data_class,
             ceiling=self.ceiling,

@@ -34,7 +34,6 @@ class ToolFacts:
     group: str = ""
     group_enabled: bool = True
     permitted: bool = False
-    permission: str | None = None
     granted: bool = False
     data_class: DataClass = DataClass.SECRET
     ceiling: DataClass = DataClass.PUBLIC

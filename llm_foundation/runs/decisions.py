@@ -27,7 +27,7 @@ from llm_foundation.runs.drivers import drive
 from llm_foundation.runs.events import EventKind, event
 from llm_foundation.runs.runtime import refuse_inside_transaction, resume_steps
 from llm_foundation.runs.seals import digest_holds, same_digest, seal_of
-from llm_foundation.runs.verification import DECIDE, why_not_release
+from llm_foundation.runs.verification import DECIDE, last_decision, may_decide, why_not_release
 from llm_foundation.tools import registry
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def _require(run: Run, row: RunToolCall, *, by: "User | None", digest: str, verd
 
 
 def _require_decider(by: "User | None") -> None:
-    if by is None or not by.is_active or not by.has_perm(DECIDE):  # type: ignore[attr-defined]  # of PermissionsMixin
+    if not may_decide(by):
         message = _("Deciding tool calls needs the permission “%(permission)s”.") % {"permission": DECIDE}
         raise DecisionNotPermitted(message, rule="permission")
 
@@ -108,7 +108,7 @@ def _require_decider(by: "User | None") -> None:
 def _require_pending(run: Run, row: RunToolCall) -> None:
     if row.state == CallState.PENDING and run.status in _OPEN:
         return
-    decision = Decision.objects.filter(call=row).select_related("decider").order_by("decided_at").last()
+    decision = last_decision(row)
     if decision is None:
         state = row.get_state_display() if row.state != CallState.PENDING else run.get_status_display()
         raise AlreadyDecided(

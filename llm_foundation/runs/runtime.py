@@ -89,9 +89,8 @@ def _load(run: Run) -> Segment:
         closing=run.closing,
     )
     run.configuration = configuration
-    changes = event(EventKind.RESUMED, attempt=run.attempts)
     segment = Segment(run, plan, state, rows)
-    segment.changes.events.append(changes)
+    segment.changes.events.append(event(EventKind.RESUMED, attempt=run.attempts))
     return segment
 
 

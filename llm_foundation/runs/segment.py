@@ -73,11 +73,12 @@ class Segment:
         return self.run
 
     def _load_policy(self) -> Policy:
-        """The facts of this step, and with them what may still be offered of the run's tools."""
+        """The facts of this step. Between turns also what may still be offered: an open turn offers nothing."""
         self._read_owner()
         policy = load_policy(self.run.configuration, user=self.run.owner)
-        offer = policy.offer(self.run.offer, high_water=self._high_water, unattended=self.run.unattended)
-        self.state = replace(self.state, offer=offer.definitions)
+        if not self.state.open_turn:
+            offer = policy.offer(self.run.offer, high_water=self._high_water, unattended=self.run.unattended)
+            self.state = replace(self.state, offer=offer.definitions)
         return policy
 
     def _read_owner(self) -> None:
