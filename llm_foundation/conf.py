@@ -84,9 +84,23 @@ def seconds(value: Any) -> float:
     return value
 
 
+def seconds_or_none(value: Any) -> float:
+    return 0 if value == 0 and not isinstance(value, bool) else seconds(value)
+
+
 def count(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise ValueError("must be a whole number above 0")
+    return value
+
+
+def count_or_none(value: Any) -> int:
+    return 0 if value == 0 and not isinstance(value, bool) else count(value)
+
+
+def word(value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise ValueError("must be a name")
     return value
 
 
@@ -136,6 +150,12 @@ class Settings:
     MAX_ROUNDS = Setting(50, count)  # this and the next two cap what a configuration may set
     MAX_CALLS_PER_TURN = Setting(128, count)
     MAX_CALLS_PER_RUN = Setting(1024, count)
+    LEASE_MARGIN = Setting(60, seconds)  # how long after an operation's deadline its run may be taken over
+    RUN_RETRIES = Setting(3, count_or_none)  # model calls of one step, after the first, where the provider may recover
+    RETRY_DELAY = Setting(2, seconds)  # before the first of them, doubled each time
+    STREAM_INTERVAL = Setting(0.25, seconds_or_none)  # between two batches of what a running step says; 0: not streamed
+    TASK_BACKEND = Setting("default", word)  # of Django's TASKS
+    TASK_QUEUE = Setting("default", word)
     PRIVACY = Setting("metadata", privacy)  # what events and logs keep
 
 

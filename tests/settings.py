@@ -50,4 +50,5 @@ PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # fast; th
 LLM_FOUNDATION = {
     "ENCRYPTION_KEYS": ["pwSwJO78ePkepyrS5auPkIbHFRrNxqdKXBIv7hf8nSU="],
     "SECRET_ENV_NAMES": ["LLM_TEST_*"],
+    "RETRY_DELAY": 0.01,  # seconds: a provider that failed recovers quickly here
 }

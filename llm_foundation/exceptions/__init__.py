@@ -32,10 +32,14 @@
     │   ├── RunInsideTransaction
     │   ├── RunLost                     another segment took the run over, or it has ended
     │   ├── OwnerGone                   the owner's account was deleted; nobody acts in their place
+    │   ├── RunNotFinished              only a run that has ended can be continued
+    │   ├── RunNotPermitted             cancelling, or continuing, somebody else's run
+    │   ├── IdempotencyConflict         the key of another start was given again
     │   └── InvalidTransition
     ├── DecisionError
     │   ├── DecisionNotPermitted
     │   ├── AlreadyDecided
+    │   ├── TooEarly                    an attempt in doubt may still be at work
     │   └── StaleDigest
     └── ProviderError                   a contact with a provider that did not give an answer
         ├── AuthenticationFailed · PermissionRefused · ModelNotFound
@@ -81,12 +85,16 @@ from llm_foundation.exceptions.runs import (
     ContextExhausted,
     DecisionError,
     DecisionNotPermitted,
+    IdempotencyConflict,
     InvalidTransition,
     OwnerGone,
     RunError,
     RunInsideTransaction,
     RunLost,
+    RunNotFinished,
+    RunNotPermitted,
     StaleDigest,
+    TooEarly,
     TrustCeilingExceeded,
 )
 from llm_foundation.exceptions.tools import (
@@ -114,6 +122,7 @@ __all__ = [
     "DecisionNotPermitted",
     "DecryptionFailed",
     "EncryptionError",
+    "IdempotencyConflict",
     "IncompleteStream",
     "InvalidArguments",
     "InvalidMessage",
@@ -137,11 +146,14 @@ __all__ = [
     "RunError",
     "RunInsideTransaction",
     "RunLost",
+    "RunNotFinished",
+    "RunNotPermitted",
     "SecretUnavailable",
     "ServerError",
     "StaleDigest",
     "StructuredOutputError",
     "TimedOut",
+    "TooEarly",
     "ToolApprovalRequired",
     "ToolError",
     "ToolTimedOut",

@@ -35,6 +35,22 @@ class OwnerGone(RunError):
     """The account of the run's owner was deleted. Nobody acts in their place, so the run ended."""
 
 
+class RunNotFinished(RunError):
+    """A conversation goes on from a run that has ended; this one has not."""
+
+
+class RunNotPermitted(RunError):
+    """This person may not do that to this run; ``rule`` names what forbids it."""
+
+    def __init__(self, message: str, *, rule: str) -> None:
+        super().__init__(message)
+        self.rule = rule
+
+
+class IdempotencyConflict(RunError):
+    """The idempotency key was used before, to start a run that is not this one."""
+
+
 class InvalidTransition(RunError):
     """A run or a call cannot move to that state from where it is."""
 
@@ -68,6 +84,14 @@ class AlreadyDecided(DecisionError):
         self.decider = decider
         self.verdict = verdict
         self.decided_at = decided_at
+
+
+class TooEarly(DecisionError):
+    """The attempt in doubt may still be at work: before ``not_before`` nobody can say that nothing happened."""
+
+    def __init__(self, message: str, *, not_before: datetime) -> None:
+        super().__init__(message)
+        self.not_before = not_before
 
 
 class StaleDigest(DecisionError):

@@ -71,7 +71,7 @@ def next_step(state: LoopState, verdicts: Verdicts) -> Step:
     """Say what a run does next. Pure: the same state always gives the same step."""
     if state.open_turn:
         return _continue_turn(state, verdicts)
-    if state.has_answer or state.closing:
+    if state.is_over:
         return Finish(truncated=state.closing)
     if limit := limit_reached(state.limits, state.counters):
         return _closing(state, limit)

@@ -74,6 +74,11 @@ class LoopState:
         return last.role is Role.ASSISTANT and not last.tool_calls and not self.is_paused
 
     @property
+    def is_over(self) -> bool:
+        """Nothing more will be asked: the answer is there, or the last one that could be."""
+        return self.has_answer or self.closing is not None
+
+    @property
     def history_holds_calls(self) -> bool:
         return any(message.tool_calls for message in self.messages)
 

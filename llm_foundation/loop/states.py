@@ -71,9 +71,18 @@ class CallState(StrEnum):
 CALL_TRANSITIONS: Final[dict[CallState, frozenset[CallState]]] = {
     CallState.PROPOSED: frozenset({CallState.REFUSED, CallState.PENDING, CallState.READY}),
     CallState.PENDING: frozenset(
-        {CallState.READY, CallState.REFUSED, CallState.DENIED, CallState.EXPIRED, CallState.CANCELLED}
+        {
+            CallState.READY,
+            CallState.REFUSED,
+            CallState.DENIED,
+            CallState.EXPIRED,
+            CallState.CANCELLED,
+            CallState.IN_DOUBT,
+        }
     ),
-    CallState.READY: frozenset({CallState.EXECUTING, CallState.PENDING, CallState.REFUSED, CallState.CANCELLED}),
+    CallState.READY: frozenset(
+        {CallState.EXECUTING, CallState.PENDING, CallState.REFUSED, CallState.CANCELLED, CallState.IN_DOUBT}
+    ),
     CallState.EXECUTING: frozenset({CallState.SUCCEEDED, CallState.FAILED, CallState.READY, CallState.IN_DOUBT}),
     CallState.IN_DOUBT: frozenset({CallState.SUCCEEDED, CallState.FAILED, CallState.READY}),
     CallState.SUCCEEDED: frozenset(),

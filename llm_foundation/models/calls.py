@@ -59,6 +59,8 @@ class RunToolCall(models.Model):
 
     attempt = models.PositiveIntegerField(_("attempt"), default=0, editable=False)
     attempt_token = models.PositiveBigIntegerField(default=0, editable=False)
+    deadline_at = models.DateTimeField(null=True, editable=False)  # until then the attempt may still be at work
+    repeats = models.PositiveIntegerField(default=0, editable=False)  # how often a person had a doubtful call run again
     idempotency_key = models.UUIDField(default=uuid4, editable=False)
     digest = models.CharField(max_length=80, blank=True, editable=False)
     reason = models.CharField(_("gate's reason"), max_length=64, blank=True)
@@ -82,7 +84,10 @@ class RunToolCall(models.Model):
         verbose_name_plural = _("tool calls")
         ordering = ("created_at", "turn", "index")
         constraints = (models.UniqueConstraint(fields=("run", "turn", "index"), name="llm_tool_call_place"),)
-        permissions = (("decide_toolcall", _("Can decide pending tool calls")),)
+        permissions = (
+            ("decide_toolcall", _("Can decide pending tool calls")),
+            ("resolve_toolcall", _("Can say what became of tool calls in doubt")),
+        )
 
     def __str__(self) -> str:
         return f"{self.tool_name} ({self.get_state_display()})"
@@ -97,6 +102,14 @@ class RunToolCall(models.Model):
         """What the model wants the tool called with."""
         return self.tool_call.arguments
 
+    @property
+    def may_have_happened(self) -> bool:
+        """Whether a call that is to run again has begun before, and nobody knows what that came to.
+
+        Where it may not run any more, it is in doubt: nobody can say that it was not executed.
+        """
+        return self.attempt > 0 and self.effect in (Effect.IDEMPOTENT_WRITE, Effect.NON_IDEMPOTENT_WRITE)
+
     def open_call(self) -> OpenCall:
         """The same for the loop."""
         state = CallState(self.state)
@@ -104,11 +117,14 @@ class RunToolCall(models.Model):
 
 
 class Decision(models.Model):
-    """What a person said about one pending call; append-only, and sealed: a forged row releases nothing."""
+    """What a person said about one pending or doubtful call; append-only, and sealed: a forged row releases nothing."""
 
     class Verdict(models.TextChoices):
         APPROVED = "approved", _("approved")
         DENIED = "denied", _("denied")
+        HAPPENED = "happened", _("it happened")
+        DID_NOT_HAPPEN = "did_not_happen", _("it did not happen")
+        GAVE_UP = "give_up", _("gave up")
 
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
     call = models.ForeignKey(RunToolCall, on_delete=models.CASCADE, related_name="decisions")
@@ -120,6 +136,7 @@ class Decision(models.Model):
         related_name="llm_decisions",
         verbose_name=_("decided by"),
     )
+    number = models.PositiveIntegerField(default=1, editable=False)  # of the call's decisions; clocks do not order them
     channel = models.CharField(_("where"), max_length=16)
     digest = models.CharField(max_length=80, editable=False)
     reason = models.TextField(_("reason"), blank=True)
@@ -130,6 +147,7 @@ class Decision(models.Model):
         verbose_name = _("decision")
         verbose_name_plural = _("decisions")
         ordering = ("decided_at",)
+        constraints = (models.UniqueConstraint(fields=("call", "number"), name="llm_decision_number"),)
 
     def __str__(self) -> str:
         return f"{self.get_verdict_display()} ({self.decided_at:%Y-%m-%d %H:%M})"

@@ -79,26 +79,43 @@ class CompiledQuery(Generic[Row]):
 
 
 @dataclass(frozen=True, slots=True)
+class Statement:
+    """SQL for one database, with a nameless place for each constant and each parameter, in this order."""
+
+    sql: str
+    places: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, compiler: SQLCompiler) -> "Statement":
+        sql, places = compiler.as_sql()
+        return cls(sql, tuple(places))
+
+    def bind(self, values: Mapping[str, Any], connection: BaseDatabaseWrapper) -> list[Any]:
+        """What stands in each place. Raises ``TypeError`` where the values are not those it has parameters for."""
+        names = {one.name for one in self.places if isinstance(one, Parameter)}
+        if values.keys() != names:
+            raise TypeError(f"This query takes {', '.join(sorted(names))}; it was given {', '.join(values)}.")
+        return [one.bind(values, connection) if isinstance(one, Parameter) else one for one in self.places]
+
+
+@dataclass(frozen=True, slots=True)
 class _Compiled:
     """A query for one database. Nothing in it belongs to a thread's connection, so that none is kept open by it."""
 
     template: Query
     compiler: SQLCompiler
     converters: Mapping[int, Any]
+    statement: Statement
     sql: str
-    constants: Mapping[str, Any]
-    parameters: Mapping[str, Parameter]
-    names: frozenset[str]
+    names: tuple[str, ...]
 
     def query(self, connection: BaseDatabaseWrapper, values: Mapping[str, Any]) -> Query:
         """The query with its values, ready to be executed once."""
-        if values.keys() != self.names:
-            raise TypeError(f"This query takes {', '.join(sorted(self.names))}; it was given {', '.join(values)}.")
-        bound = {place: one.bind(values, connection) for place, one in self.parameters.items()}
+        bound = dict(zip(self.names, self.statement.bind(values, connection), strict=True))
         compiler = _copy(
             self.compiler,
             connection=connection,
-            as_sql=lambda: (self.sql, {**self.constants, **bound}),
+            as_sql=lambda: (self.sql, bound),
             get_converters=lambda columns: self.converters,
         )
         return _copy(self.template, get_compiler=lambda using: compiler)
@@ -109,22 +126,14 @@ def _compile(query: Query, alias: str) -> _Compiled:
     try:
         template = query.clone()
         compiler = template.get_compiler(connection=connection)
-        sql, found = compiler.as_sql()
+        statement = Statement.of(compiler)
         converters = compiler.get_converters([column for column, _, _ in compiler.select])
     finally:
         connection.close()
-    places = {f"p{position}": one for position, one in enumerate(found)}
-    parameters = {place: one for place, one in places.items() if isinstance(one, Parameter)}
-    return _Compiled(
-        template=template,
-        compiler=compiler,
-        converters=converters,
-        # Named, since SQLite's backend looks for nameless placeholders with a regular expression, at each execution.
-        sql=sql.replace("%%", "%%%%") % tuple(f"%({place})s" for place in places),
-        constants={place: one for place, one in places.items() if place not in parameters},
-        parameters=parameters,
-        names=frozenset(one.name for one in parameters.values()),
-    )
+    names = tuple(f"p{position}" for position in range(len(statement.places)))
+    # Named, since SQLite's backend looks for nameless places with a regular expression, at each execution.
+    sql = statement.sql.replace("%%", "%%%%") % tuple(f"%({name})s" for name in names)
+    return _Compiled(template, compiler, converters, statement, sql, names)
 
 
 def _copy(original: T, **changed: Any) -> T:

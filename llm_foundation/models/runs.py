@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from django.conf import settings
 from django.db import models
@@ -35,6 +35,7 @@ STATUSES: Final = [
 ]
 
 MAX_REASON: Final = 64
+MAX_KEY: Final = 255
 
 
 class Run(models.Model):
@@ -61,6 +62,15 @@ class Run(models.Model):
         verbose_name=_("started by"),
     )
     has_owner = models.BooleanField(default=False, editable=False)  # stays true when the account is deleted
+    previous = models.ForeignKey(
+        "self",
+        null=True,
+        editable=False,
+        on_delete=models.PROTECT,  # the later run's transcript begins with the earlier one's
+        related_name="continuations",
+        verbose_name=_("continues"),
+    )
+    opening = models.PositiveIntegerField(default=0, editable=False)  # leading messages that are the configuration's
     unattended = models.BooleanField(_("unattended"), default=False, editable=False)  # nothing of it may wait
     status = models.CharField(
         _("status"), max_length=24, choices=STATUSES, default=RunStatus.QUEUED.value, db_index=True
@@ -68,6 +78,7 @@ class Run(models.Model):
     termination_reason = models.CharField(_("reason"), max_length=MAX_REASON, blank=True)
     error = models.TextField(_("error"), blank=True)
     truncated = models.CharField(_("ended early by"), max_length=24, blank=True)
+    is_paused = models.BooleanField(default=False, editable=False)  # the provider stopped in the middle of its answer
     offer = JSONTextField(_("tools offered"), default=list)
     limits = JSONTextField(_("limits"), default=dict)
     high_water = models.CharField(
@@ -86,11 +97,16 @@ class Run(models.Model):
     lease_token = models.PositiveBigIntegerField(default=0, editable=False)
     lease_expires_at = models.DateTimeField(null=True, editable=False)
     attempts = models.PositiveIntegerField(default=0, editable=False)
+    failures = models.PositiveIntegerField(default=0, editable=False)  # of model calls, in a row
+    lost_leases = models.PositiveIntegerField(default=0, editable=False)  # in a row
     not_before = models.DateTimeField(null=True, editable=False)
+    enqueued_at = models.DateTimeField(null=True, editable=False)  # null: no worker was told of it
     cancel_requested_at = models.DateTimeField(null=True, editable=False)
     next_message_sequence = models.PositiveBigIntegerField(default=1, editable=False)
     next_event_sequence = models.PositiveBigIntegerField(default=1, editable=False)
-    idempotency_key = models.CharField(max_length=255, null=True, editable=False)  # noqa: DJ001  # null: unique ignores it
+    # A digest of owner and key: databases that fold case would take two keys for one, and NULL owners for many.
+    idempotency_key = models.CharField(max_length=64, null=True, unique=True, editable=False)  # noqa: DJ001  # null: none given
+    start_fingerprint = models.CharField(max_length=80, blank=True, editable=False)  # what was asked for with that key
 
     created_at = models.DateTimeField(_("started"), auto_now_add=True, db_index=True)
     finished_at = models.DateTimeField(_("finished"), null=True, editable=False)
@@ -104,9 +120,7 @@ class Run(models.Model):
         verbose_name = _("run")
         verbose_name_plural = _("runs")
         ordering = ("-created_at",)
-        constraints = (
-            models.UniqueConstraint(fields=("owner", "idempotency_key"), name="llm_run_idempotency_key_per_owner"),
-        )
+        permissions = (("cancel_run", _("Can cancel runs of others")),)
 
     def __str__(self) -> str:
         return str(self.id)
@@ -117,13 +131,46 @@ class Run(models.Model):
 
     @property
     def transcript(self) -> tuple[ChatMessage, ...]:
-        """All messages, decrypted. Raises ``DecryptionFailed`` where one cannot be read."""
+        """All messages, decrypted, with those of the runs that this one continues between its prompt and its own.
+
+        Raises ``DecryptionFailed`` where one cannot be read.
+        """
+        own = self.own_messages
+        return (*own[: self.opening], *self.history(), *own[self.opening :])
+
+    @property
+    def own_messages(self) -> tuple[ChatMessage, ...]:
+        """Without those of the runs before it."""
         return tuple(row.message for row in self.messages.order_by("sequence"))
+
+    def history(self) -> tuple[ChatMessage, ...]:
+        """What was said in the runs that this one continues, oldest first, without their prompts."""
+        if self.previous_id is None:
+            return ()
+        openings = dict(self._earlier_runs())
+        rows = RunMessage.objects.filter(run__in=openings).order_by("sequence")
+        spoken: dict[UUID, list[ChatMessage]] = {run_id: [] for run_id in openings}
+        for row in rows:
+            if row.sequence > openings[row.run_id]:
+                spoken[row.run_id].append(row.message)
+        return tuple(message for messages in spoken.values() for message in messages)
+
+    def _earlier_runs(self) -> "list[tuple[UUID, int]]":
+        """The runs before this one, oldest first, each with the length of its opening."""
+        columns = Run.objects.filter(conversation=self.conversation).values_list("pk", "previous", "opening")
+        runs = {run_id: (previous, opening) for run_id, previous, opening in columns}
+        earlier: list[tuple[UUID, int]] = []
+        place = self.previous_id
+        while place is not None:
+            previous, opening = runs[place]
+            earlier.append((place, opening))
+            place = previous
+        return earlier[::-1]
 
     @property
     def answer(self) -> str:
-        """The text of the newest answer of the model; empty while there is none."""
-        return last_answer(self.transcript)
+        """The text of the newest answer of the model in this run; empty while there is none."""
+        return last_answer(self.own_messages)
 
     @property
     def pending_calls(self) -> "models.QuerySet[RunToolCall]":
@@ -181,14 +228,23 @@ class RunMessage(models.Model):
 
 
 class RunEvent(models.Model):
-    """One entry of the timeline; append-only. ``payload`` holds no content unless ``PRIVACY`` is ``full``."""
+    """One entry of the timeline; append-only. ``payload`` holds no content unless ``PRIVACY`` is ``full``.
+
+    ``content`` is what streams show while it is made; such an event is deleted once its message or result is stored,
+    so sequences may have gaps. ``message_sequence`` and ``tool_call_id`` say where the content of others stands.
+    """
 
     id = models.BigAutoField(primary_key=True)
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="events")
     sequence = models.PositiveBigIntegerField()
     kind = models.CharField(_("event"), max_length=48)
     payload: Any = JSONTextField(default=dict)
+    content_sealed = models.TextField(blank=True, editable=False)
+    message_sequence = models.PositiveBigIntegerField(null=True, editable=False)
+    tool_call_id = models.UUIDField(null=True, editable=False)
     created_at = models.DateTimeField(_("time"), auto_now_add=True)
+
+    content = SealedJSON("content_sealed", row=["run_id", "sequence"])
 
     class Meta:
         verbose_name = _("event")

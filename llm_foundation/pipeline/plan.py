@@ -36,12 +36,22 @@ class Plan:
         prompt = self.configuration.system_prompt
         return (*([ChatMessage.system(prompt)] if prompt else []), *messages)
 
-    def begin(self, messages: Sequence[ChatMessage], offer: Offer) -> LoopState:
-        """Raises ``InvalidMessage`` where the last word is the model's already: a run would end before it began."""
+    @property
+    def seconds(self) -> float:
+        """How long one model call may take."""
+        return self.target.deadlines.total
+
+    def begin(
+        self, messages: Sequence[ChatMessage], offer: Offer, *, history: Sequence[ChatMessage] = ()
+    ) -> LoopState:
+        """``history`` is what an earlier run said, without its prompt.
+
+        Raises ``InvalidMessage`` where the last word is the model's already: a run would end before it began.
+        """
         if messages[-1].role is Role.ASSISTANT and not messages[-1].tool_calls:
             raise InvalidMessage("asks nothing: the model has answered already", field=f"messages[{len(messages) - 1}]")
         self.target.require_tools(offer.definitions)
-        return LoopState(messages=self.opening(messages), offer=offer.definitions, limits=self.limits)
+        return LoopState(messages=self.opening([*history, *messages]), offer=offer.definitions, limits=self.limits)
 
     def ask(self, state: LoopState, step: AskModel, *, high_water: DataClass) -> ModelCall:
         """The model call that a step of the loop asks for."""

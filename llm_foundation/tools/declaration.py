@@ -1,6 +1,7 @@
 """The words of a declaration, checked when it is made, so that a tool that cannot work never comes to be."""
 
 import inspect
+import math
 import re
 from collections.abc import Callable, Mapping
 from enum import StrEnum
@@ -31,6 +32,7 @@ class Declaration(TypedDict, total=False):
     preview: Callable[..., Any] | None
     may_use: UserRule | None
     timeout: float | None
+    idempotency_window: float | None
     group: str | None
 
 
@@ -62,7 +64,8 @@ def declare(
         approval=check.approval(said.get("approval"), default=effect.writes),
         preview=preview,
         user_rule=check.rule(said.get("may_use"), "may_use"),
-        timeout=check.timeout(said.get("timeout")),
+        timeout=check.seconds(said.get("timeout"), "timeout"),
+        idempotency_window=check.window(said.get("idempotency_window"), effect),
         group=check.text(said.get("group"), "group") or "",
         stated_description=check.text(said.get("description"), "description"),
         declared=frozenset(word for word, value in said.items() if value is not None),
@@ -121,12 +124,19 @@ class _Check:
             raise self.refuse(f"{what} must be a plain function that answers yes or no, not {value!r}.")
         return value
 
-    def timeout(self, value: Any) -> float | None:
+    def seconds(self, value: Any, what: str) -> float | None:
         if value is None:
             return None
-        if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
-            raise self.refuse(f"timeout must be a number of seconds above 0, not {value!r}.")
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+            raise self.refuse(f"{what} must be a number of seconds above 0, not {value!r}.")
         return float(value)
+
+    def window(self, value: Any, effect: Effect) -> float | None:
+        if value is not None and effect is not Effect.IDEMPOTENT_WRITE:
+            raise self.refuse(
+                f"idempotency_window says how long a key counts; only an IDEMPOTENT_WRITE has one, not {effect.name}."
+            )
+        return self.seconds(value, "idempotency_window")
 
     def text(self, value: Any, what: str) -> str | None:
         if value is not None and not isinstance(value, str):

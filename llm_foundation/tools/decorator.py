@@ -43,6 +43,8 @@ def tool(target: Callable[..., Any] | None = None, /, **said: Unpack[Declaration
     ``rule(arguments) -> bool``, which lets a call run freely by answering ``False``.
     ``preview``: takes what the tool takes, and returns lines that tell a person what the call would change.
     ``timeout``: seconds after which an async tool is stopped. A sync tool cannot be stopped.
+    ``idempotency_window``: seconds for which the other system remembers ``context.idempotency_key``, for an
+    ``IDEMPOTENT_WRITE``; after them an attempt whose end nobody knows is not repeated. Unsaid: it never forgets.
     ``group``: a name that tools share, to be granted or switched off together.
     """
 

@@ -55,6 +55,7 @@ class Tool:
     preview: Callable[..., Any] | None = None
     user_rule: UserRule | None = None
     timeout: float | None = None
+    idempotency_window: float | None = None
     group: str = ""
     stated_description: str | None = None
     declared: frozenset[str] = frozenset()

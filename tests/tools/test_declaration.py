@@ -159,6 +159,7 @@ def test_a_name_of_letters_digits_and_three_signs_is_taken(name: str) -> None:
         ({"timeout": 0}, r"timeout must be a number of seconds above 0, not 0"),
         ({"timeout": float("nan")}, r"timeout must be a number of seconds above 0, not nan"),
         ({"timeout": True}, r"timeout must be a number of seconds above 0, not True"),
+        ({"timeout": float("inf")}, r"timeout must be a number of seconds above 0, not inf"),
         ({"group": 3}, r"group must be text, not 3"),
         ({"description": 3}, r"description must be text, not 3"),
         ({"preview": "shows"}, r"preview must be a function, not 'shows'"),
@@ -167,6 +168,28 @@ def test_a_name_of_letters_digits_and_three_signs_is_taken(name: str) -> None:
 def test_a_word_that_means_nothing_is_refused_with_the_remedy(said: dict[str, Any], problem: str) -> None:
     with pytest.raises(InvalidTool, match=rf"tests.tools.test_declaration.find_order: {problem}"):
         tool(**said)(find_order)
+
+
+@pytest.mark.parametrize("seconds", [0, -1, True, "3600", float("inf"), float("nan")])
+def test_an_idempotency_window_is_a_number_of_seconds(seconds: Any) -> None:
+    with pytest.raises(InvalidTool, match=r"find_order: idempotency_window must be a number of seconds above 0, not "):
+        tool(effect=Effect.IDEMPOTENT_WRITE, idempotency_window=seconds)(find_order)
+
+
+@pytest.mark.parametrize("effect", [effect for effect in Effect if effect is not Effect.IDEMPOTENT_WRITE])
+def test_an_idempotency_window_is_refused_where_there_is_no_key_to_remember(effect: Effect) -> None:
+    with pytest.raises(InvalidTool, match=rf"find_order: .*; only an IDEMPOTENT_WRITE has one, not {effect.name}\."):
+        tool(effect=effect, idempotency_window=3600)(find_order)
+
+
+def test_an_idempotency_window_is_refused_where_no_effect_is_declared() -> None:
+    with pytest.raises(InvalidTool, match="not NON_IDEMPOTENT_WRITE"):
+        tool(idempotency_window=3600)(find_order)
+
+
+def test_without_an_idempotency_window_a_key_counts_for_ever() -> None:
+    assert tool(effect=Effect.IDEMPOTENT_WRITE)(find_order).idempotency_window is None
+    assert tool(effect=Effect.IDEMPOTENT_WRITE, idempotency_window=3600)(find_order).idempotency_window == 3600.0
 
 
 def test_an_async_approval_rule_is_refused_because_its_answer_would_never_be_read() -> None:

@@ -49,3 +49,8 @@ def test_what_an_approver_relies_on_changes_the_digest(said: dict[str, Any]) -> 
 @pytest.mark.parametrize("said", [{"timeout": 3}, {"group": "shop"}, {"approval": False}])
 def test_what_only_the_machinery_reads_does_not(said: dict[str, Any]) -> None:
     assert made(**said).digest == made().digest
+
+
+def test_how_long_a_key_is_remembered_is_for_the_machinery_as_well() -> None:
+    remembered = made(effect=Effect.IDEMPOTENT_WRITE, idempotency_window=3600)
+    assert remembered.digest == made(effect=Effect.IDEMPOTENT_WRITE).digest

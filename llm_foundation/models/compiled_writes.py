@@ -1,0 +1,195 @@
+"""Inserts and updates whose SQL is made once for a process, and then executed with other values.
+
+::
+
+    MESSAGES = CompiledInsert(RunMessage)
+    MOVE = CompiledUpdate(
+        lambda: (
+            RunToolCall.objects.filter(pk=Parameter("call", models.UUIDField())),
+            {"attempt": F("attempt") + Parameter("more", models.IntegerField())},
+        )
+    )
+
+    MESSAGES.execute(rows)
+    moved = MOVE.execute({"state": "executing"}, call=row.pk, more=1)
+    stored, moved = execute_together([MESSAGES.write(rows), MOVE.write({"state": "ready"}, call=row.pk, more=0)])
+
+Like ``bulk_create`` and ``update`` they call no ``save()`` and send no signals. Unlike ``bulk_create``, an insert
+leaves its rows without the ids that the database gives them.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, Final, Generic, NamedTuple, TypeVar
+
+from django.db import DEFAULT_DB_ALIAS, connections, models
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import AutoField, Field, QuerySet
+from django.db.models.sql import InsertQuery, UpdateQuery
+from django.db.transaction import mark_for_rollback_on_error
+
+from llm_foundation.models.compiled import Parameter, Statement
+
+M = TypeVar("M", bound=models.Model)
+
+_NO_COLUMNS: Final[Mapping[str, Any]] = MappingProxyType({})
+
+
+class Write(NamedTuple):
+    """A statement with its values."""
+
+    sql: str
+    values: list[Any]
+
+
+def execute_together(writes: Sequence[Write], *, using: str = DEFAULT_DB_ALIAS) -> list[int]:
+    """Execute them in this order, and give how many rows each one stored or found.
+
+    PostgreSQL is sent all of them at once, since waiting for it costs more than most of them do: they are for a
+    transaction that is rolled back where one has found too little.
+    """
+    if not writes:
+        return []
+    connection = connections[using]
+    with mark_for_rollback_on_error(using=using), connection.cursor() as cursor:
+        if len(writes) > 1 and _takes_several(connection):
+            cursor.execute(
+                ";".join(write.sql for write in writes), [value for write in writes for value in write.values]
+            )
+            counts = [cursor.rowcount]
+            while cursor.nextset():
+                counts.append(cursor.rowcount)
+            return counts
+        return [_execute(cursor, write) for write in writes]
+
+
+def _execute(cursor: Any, write: Write) -> int:
+    cursor.execute(*write)
+    count: int = cursor.rowcount
+    return count
+
+
+def _takes_several(connection: BaseDatabaseWrapper) -> bool:
+    """Whether values are written into the text of a statement, as Django does unless settings say otherwise."""
+    if connection.vendor != "postgresql":
+        return False
+    from django.db.backends.postgresql.psycopg_any import is_psycopg3
+
+    return is_psycopg3 and {"server_side_binding", "cursor_factory"}.isdisjoint(connection.settings_dict["OPTIONS"])
+
+
+class CompiledInsert(Generic[M]):
+    """Rows of one model: every column of them but an id that the database gives."""
+
+    def __init__(self, model: type[M]) -> None:
+        self._model = model
+        self._texts: dict[str, str] = {}
+
+    @cached_property
+    def _fields(self) -> "tuple[Field[Any, Any], ...]":
+        fields = self._model._meta.local_concrete_fields
+        return tuple(field for field in fields if not isinstance(field, AutoField))
+
+    def execute(self, rows: Sequence[M], *, using: str = DEFAULT_DB_ALIAS) -> None:
+        """Store them."""
+        execute_together(self.writes(rows, using=using), using=using)
+
+    def writes(self, rows: Sequence[M], *, using: str = DEFAULT_DB_ALIAS) -> list[Write]:
+        """What stores them: several statements where a database takes only so many values at once, none for none."""
+        size = max(1, connections[using].ops.bulk_batch_size(list(self._fields), list(rows)))
+        return [self.write(rows[start : start + size], using=using) for start in range(0, len(rows), size)]
+
+    def write(self, rows: Sequence[M], *, using: str = DEFAULT_DB_ALIAS) -> Write:
+        """What stores these few rows; they count as stored from here on."""
+        connection, values = connections[using], list[Any]()
+        places = [self._places(row, values, connection) for row in rows]
+        for row in rows:
+            row._state.adding, row._state.db = False, using
+        return Write((self._texts.get(using) or self._begin(connection)) + ", ".join(places), values)
+
+    def _places(self, row: M, values: list[Any], connection: BaseDatabaseWrapper) -> str:
+        """The places of one row, whose values join ``values``."""
+        places = []
+        for field in self._fields:
+            value = field.pre_save(row, add=True)
+            if hasattr(value, "resolve_expression"):
+                place, parameters = self._compile(value, connection)
+            else:
+                place, parameters = "%s", (field.get_db_prep_save(value, connection),)
+            places.append(place)
+            values.extend(parameters)
+        return f"({', '.join(places)})"
+
+    def _compile(self, expression: Any, connection: BaseDatabaseWrapper) -> tuple[str, Sequence[Any]]:
+        query = InsertQuery(self._model)
+        resolved = expression.resolve_expression(query, allow_joins=False, for_save=True)
+        compiled: tuple[str, Sequence[Any]] = query.get_compiler(connection=connection).compile(resolved)
+        return compiled
+
+    def _begin(self, connection: BaseDatabaseWrapper) -> str:
+        quote = connection.ops.quote_name
+        columns = ", ".join(quote(str(field.column)) for field in self._fields)
+        parts = (connection.ops.insert_statement(), quote(self._model._meta.db_table), f"({columns})", "VALUES ")
+        text = self._texts[connection.alias] = " ".join(parts)
+        return text
+
+
+class CompiledUpdate:
+    """``build`` gives the queryset of the rows to change, of one table, and what is assigned to their columns always.
+
+    It is called when the update is first executed, so it may name models that are loaded later than this one.
+    """
+
+    def __init__(self, build: "Callable[[], tuple[QuerySet[Any], Mapping[str, Any]]]") -> None:
+        self._build = build
+        self._statements: dict[tuple[str, ...], Statement] = {}
+
+    @cached_property
+    def _built(self) -> "tuple[QuerySet[Any], Mapping[str, Any]]":
+        return self._build()
+
+    def execute(
+        self, columns: Mapping[str, Any] = _NO_COLUMNS, /, *, using: str = DEFAULT_DB_ALIAS, **values: Any
+    ) -> int:
+        """Change the rows, and give how many were found. ``columns`` are assigned beside what always is, or instead.
+
+        Their values are plain ones, no expressions; the SQL is made once for each choice of columns. Raises
+        ``TypeError`` where ``values`` are not those that the queryset and its assignments have parameters for.
+        """
+        return execute_together([self.write(columns, using=using, **values)], using=using)[0]
+
+    def write(
+        self, columns: Mapping[str, Any] = _NO_COLUMNS, /, *, using: str = DEFAULT_DB_ALIAS, **values: Any
+    ) -> Write:
+        """What changes the rows so."""
+        statement = self._statements.get((using, *columns)) or self._compile(using, columns)
+        assigned = {_Assigned.named(column): value for column, value in columns.items()}
+        return Write(statement.sql, statement.bind({**values, **assigned}, connections[using]))
+
+    def _compile(self, alias: str, columns: Mapping[str, Any]) -> Statement:
+        queryset, always = self._built
+        field = queryset.model._meta.get_field
+        query: Any = queryset.query.chain(UpdateQuery)
+        query.add_update_values({**always, **{column: _Assigned(column, field(column)) for column in columns}})
+        query.clear_ordering(force=True)
+        statement = Statement.of(query.get_compiler(connection=connections[alias]))
+        if query.count_active_tables() != 1:
+            raise TypeError("A compiled update is of one table: it can filter by that table's columns only.")
+        self._statements[alias, *columns] = statement
+        return statement
+
+
+class _Assigned(Parameter):
+    """The value of a column, as the database stores it."""
+
+    def __init__(self, column: str, field: "Field[Any, Any]") -> None:
+        super().__init__(self.named(column), field)
+
+    @staticmethod
+    def named(column: str) -> str:
+        """A name that no parameter of the queryset can have."""
+        return f"{column} ="
+
+    def bind(self, values: Mapping[str, Any], connection: BaseDatabaseWrapper) -> Any:
+        return self.output_field.get_db_prep_save(values[self.name], connection)
