@@ -1,6 +1,7 @@
 """Where the package meets a project: adapters and tools are found, and the tools' records kept in line."""
 
 from contextlib import suppress
+from importlib import import_module
 from typing import Any
 
 from django.apps import AppConfig
@@ -26,6 +27,7 @@ class LLMFoundationConfig(AppConfig):
             for name, path in settings.ADAPTERS.items():
                 adapters.register(name, path)
         tools.autodiscover()
+        import_module("llm_foundation.runs.tasks")  # some workers know the tasks only that were there when they started
         post_migrate.connect(sync_code_tools, sender=self)
 
 

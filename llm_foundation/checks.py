@@ -13,6 +13,8 @@ from llm_foundation.encryption.keyring import ring
 from llm_foundation.exceptions import ConfigurationError, InvalidTool, KeyRingMissing
 from llm_foundation.models import Run
 from llm_foundation.providers.base import Adapter
+from llm_foundation.runs.task_framework import ImmediateBackend, task_backends
+from llm_foundation.runs.tasks import resume_task
 from llm_foundation.tools import Tool, registry
 
 UNDECLARED: Final = {
@@ -39,7 +41,7 @@ def check_tools(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[Check
 
 @register
 def check_databases(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[CheckMessage]:
-    return [*_elsewhere(), *_atomic_requests()]
+    return [*_elsewhere(), *_atomic_requests(), *_no_autocommit()]
 
 
 def _elsewhere() -> Iterator[CheckMessage]:
@@ -61,6 +63,44 @@ def _atomic_requests() -> Iterator[CheckMessage]:
             hint="Mark the views that call them with @transaction.non_atomic_requests. Ours are marked already.",
             id="llm_foundation.W008",
         )
+
+
+def _no_autocommit() -> Iterator[CheckMessage]:
+    if not connections.settings[DEFAULT_DB_ALIAS].get("AUTOCOMMIT", True):
+        yield Error(
+            "AUTOCOMMIT is off for the default database: nothing that a run stores would outlive its process.",
+            hint="Remove AUTOCOMMIT from DATABASES['default'], and use transaction.atomic() where you need it.",
+            id="llm_foundation.E011",
+        )
+
+
+@register
+def check_task_backend(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[CheckMessage]:
+    try:
+        resume_task()
+    except ConfigurationError:
+        return []  # reported among the wrong values
+    except Exception as error:  # noqa: BLE001  # whatever the framework says of wrong settings
+        hint = (
+            f"{NAME}['TASK_BACKEND'] must name an entry of TASKS, and TASK_QUEUE one of its QUEUES. On Django 5.2 the"
+            " framework's own backends are called django_tasks.backends.…"
+        )
+        return [Error(f"Runs cannot be handed to workers: {error}", hint=hint, id="llm_foundation.E009")]
+    return []
+
+
+@register(deploy=True)
+def check_task_backend_in_production(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[CheckMessage]:
+    """Of no harm to a run, but to whoever waits for a page."""
+    if check_task_backend(None) or not isinstance(task_backends[settings.TASK_BACKEND], ImmediateBackend):
+        return []
+    return [
+        Warning(
+            "Runs are executed in the request that starts or releases them: the task backend is an immediate one.",
+            hint="Set TASKS to a backend with workers, such as django-tasks-db, and let llm_recover run now and then.",
+            id="llm_foundation.W010",
+        )
+    ]
 
 
 def _unknown_keys() -> Iterator[CheckMessage]:

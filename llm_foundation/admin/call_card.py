@@ -118,6 +118,9 @@ def _decided(decision: Decision, *, since: datetime | None) -> Step:
     words = {
         Decision.Verdict.APPROVED: _("Approved by %(who)s"),
         Decision.Verdict.DENIED: _("Denied by %(who)s"),
+        Decision.Verdict.HAPPENED: _("%(who)s says that it happened"),
+        Decision.Verdict.DID_NOT_HAPPEN: _("%(who)s says that it did not happen"),
+        Decision.Verdict.GAVE_UP: _("Given up by %(who)s: nobody knows whether it happened"),
     }
     text = words[Decision.Verdict(decision.verdict)] % {"who": decider_of(decision)}
     note = reveal(decision.reason) if decision.reason else None

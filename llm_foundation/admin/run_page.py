@@ -57,7 +57,7 @@ def run_page(run: Run) -> RunPage:
 def decisions_by_call(decisions: Any) -> dict[Any, list[Decision]]:
     """Oldest first, each with its decider."""
     found: dict[Any, list[Decision]] = defaultdict(list)
-    for decision in decisions.select_related("decider").order_by("decided_at"):
+    for decision in decisions.select_related("decider").order_by("number"):
         found[decision.call_id].append(decision)
     return found
 

@@ -10,11 +10,11 @@ from llm_foundation.loop.states import CallState
 from llm_foundation.models import Run, RunToolCall
 from llm_foundation.models.calls import MAX_NAME
 from llm_foundation.models.fields import readable
+from llm_foundation.runs.changes import Changes
 from llm_foundation.runs.events import EventKind, event
 from llm_foundation.runs.operations import ToolExecution, ToolOutcome
 from llm_foundation.runs.previews import make_preview
 from llm_foundation.runs.seals import call_digest
-from llm_foundation.runs.store import Changes
 from llm_foundation.tools import Tool
 from llm_foundation.vocabulary import Effect
 
@@ -51,7 +51,15 @@ def refuse(changes: Changes, row: RunToolCall, refused: RefusedCall) -> None:
         reason=decision.reason,
         explanation=decision.explanation,
     )
-    changes.events.append(event(EventKind.REFUSED, tool=row.tool_name, call=str(row.pk), reason=decision.reason))
+    changes.events.append(event(EventKind.REFUSED, tool=row.tool_name, call=row.pk, reason=decision.reason))
+
+
+def put_in_doubt(changes: Changes, row: RunToolCall, *, reason: str) -> None:
+    """The call may not run again, but an earlier attempt of it may have taken effect."""
+    changes.move(row, CallState.IN_DOUBT)
+    changes.events.append(
+        event(EventKind.TAKEN_BACK, tool=row.tool_name, call=row.pk, state=CallState.IN_DOUBT.value, reason=reason)
+    )
 
 
 def put_before_person(
@@ -70,7 +78,7 @@ def put_before_person(
         pending_since=timezone.now(),
         **described,
     )
-    changes.events.append(event(EventKind.PENDING, tool=row.tool_name, call=str(row.pk), reason=decision.reason))
+    changes.events.append(event(EventKind.PENDING, tool=row.tool_name, call=row.pk, reason=decision.reason))
 
 
 def release(changes: Changes, row: RunToolCall, tool: Tool, decision: GateDecision) -> None:
@@ -79,16 +87,20 @@ def release(changes: Changes, row: RunToolCall, tool: Tool, decision: GateDecisi
         changes.move(row, CallState.READY, **describe(tool, decision))
 
 
-def fence(changes: Changes, run: Run, row: RunToolCall) -> None:
-    """The mark that is committed before the side effect, so that a crash cannot hide it."""
+def fence(changes: Changes, run: Run, row: RunToolCall, *, seconds: float) -> None:
+    """The mark that is committed before the side effect, so that a crash cannot hide it.
+
+    ``seconds`` is how long the attempt may be at work.
+    """
     changes.move(
         row,
         CallState.EXECUTING,
         attempt=row.attempt + 1,
         attempt_token=run.lease_token,
-        started_at=timezone.now(),
+        started_at=row.started_at or timezone.now(),
+        seconds=seconds,
     )
-    changes.events.append(event(EventKind.EXECUTING, tool=row.tool_name, call=str(row.pk), attempt=row.attempt))
+    changes.events.append(event(EventKind.EXECUTING, tool=row.tool_name, call=row.pk, attempt=row.attempt))
 
 
 def settlement(row: RunToolCall, outcome: ToolOutcome) -> dict[str, Any]:
@@ -113,7 +125,7 @@ def already_settled(changes: Changes, row: RunToolCall, outcome: ToolOutcome) ->
 
 def settled_event(row: RunToolCall, outcome: ToolOutcome) -> Any:
     content = {"result": outcome.result.content}
-    return event(EventKind.SETTLED, content=content, tool=row.tool_name, call=str(row.pk), state=outcome.state.value)
+    return event(EventKind.SETTLED, content=content, tool=row.tool_name, call=row.pk, state=outcome.state.value)
 
 
 def stricter(left: Effect, right: Effect) -> Effect:

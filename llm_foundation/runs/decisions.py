@@ -22,11 +22,13 @@ from llm_foundation.loop.states import CallState, RunStatus
 from llm_foundation.models import Decision, Run, RunToolCall
 from llm_foundation.models.fields import readable
 from llm_foundation.policy.facts import load_policy
-from llm_foundation.runs import store
-from llm_foundation.runs.drivers import drive
+from llm_foundation.runs import mutex
+from llm_foundation.runs.changes import Changes
 from llm_foundation.runs.events import EventKind, event
-from llm_foundation.runs.runtime import refuse_inside_transaction, resume_steps
+from llm_foundation.runs.releases import WAITING, release
+from llm_foundation.runs.repeating import repeated_on_conflict
 from llm_foundation.runs.seals import digest_holds, same_digest, seal_of
+from llm_foundation.runs.surroundings import refuse_inside_transaction
 from llm_foundation.runs.verification import DECIDE, last_decision, may_decide, why_not_release
 from llm_foundation.tools import registry
 
@@ -34,10 +36,10 @@ if TYPE_CHECKING:
     from llm_foundation.policy.facts import User
 
 
-_WAITING: Final = (RunStatus.WAITING_FOR_APPROVAL, RunStatus.WAITING_FOR_INPUT, RunStatus.IN_DOUBT)
-_OPEN: Final = (*_WAITING, RunStatus.RUNNING, RunStatus.QUEUED)
+_OPEN: Final = (*WAITING, RunStatus.RUNNING, RunStatus.QUEUED)
 
 
+@repeated_on_conflict
 def decide(
     call: RunToolCall | UUID | str,
     *,
@@ -53,14 +55,13 @@ def decide(
     ``RunToolCall.DoesNotExist`` for what is no call's id; then nothing was written.
     """
     refuse_inside_transaction("Deciding a call")
-    place = _place(call)
+    place = place_of(call)
     with transaction.atomic(durable=True):
-        run = store.lock(place.run_id)
+        run = mutex.lock(place.run_id)
         row = RunToolCall.objects.get(pk=place.pk)
         _require(run, row, by=by, digest=digest, verdict=verdict)
-        decision = _write(row, by=by, verdict=verdict, reason=readable(reason), channel=channel)
+        decision = record(row, by=by, verdict=verdict, reason=readable(reason), channel=channel)
         _move(run, row, decision)
-        transaction.on_commit(lambda: go_on(run.pk), robust=True)
     return decision
 
 
@@ -73,12 +74,7 @@ def obstacle(call: RunToolCall, *, by: "User", verdict: Decision.Verdict) -> LLM
     return None
 
 
-def go_on(run_id: UUID) -> None:
-    """Execute what a decision released. The decision stands whatever happens here."""
-    drive(resume_steps(run_id))
-
-
-def _place(call: RunToolCall | UUID | str) -> RunToolCall:
+def place_of(call: RunToolCall | UUID | str) -> RunToolCall:
     """Which call of which run is meant. Read before the run's lock: neither ever changes."""
     call_id = call.pk if isinstance(call, RunToolCall) else call
     try:
@@ -117,7 +113,7 @@ def _require_pending(run: Run, row: RunToolCall) -> None:
     facts = {
         "who": decision.decider or _("somebody"),
         "what": decision.get_verdict_display(),
-        "when": date_format(_local(decision.decided_at), "DATETIME_FORMAT"),
+        "when": date_format(local(decision.decided_at), "DATETIME_FORMAT"),
     }
     raise AlreadyDecided(
         _("%(who)s has decided this call already (%(what)s, %(when)s).") % facts,
@@ -128,7 +124,7 @@ def _require_pending(run: Run, row: RunToolCall) -> None:
     )
 
 
-def _local(moment: datetime) -> datetime:
+def local(moment: datetime) -> datetime:
     """Naive where the project keeps naive times."""
     return timezone.localtime(moment) if timezone.is_aware(moment) else moment
 
@@ -154,9 +150,11 @@ def _require_same(run: Run, row: RunToolCall, digest: str, verdict: Decision.Ver
         raise StaleDigest(_("Its tool, or the call itself, has changed since it was asked for: it can only be denied."))
 
 
-def _write(row: RunToolCall, *, by: Any, verdict: Decision.Verdict, reason: str, channel: str) -> Decision:
+def record(row: RunToolCall, *, by: Any, verdict: Decision.Verdict, reason: str, channel: str) -> Decision:
+    """Write down what was said, sealed; under the mutex."""
     decision = Decision(
         call=row,
+        number=Decision.objects.filter(call=row).count() + 1,
         verdict=verdict,
         decider=by,
         channel=channel,
@@ -171,22 +169,25 @@ def _write(row: RunToolCall, *, by: Any, verdict: Decision.Verdict, reason: str,
 
 def _move(run: Run, row: RunToolCall, decision: Decision) -> None:
     """The call's way and the decision are one transaction; the run is queued, and whoever is free takes it."""
+    changes = Changes()
     if decision.verdict == Decision.Verdict.APPROVED:
-        values: dict[str, Any] = {"state": CallState.READY}
+        changes.move(row, CallState.READY)
+    elif row.may_have_happened:
+        changes.move(row, CallState.IN_DOUBT)
     else:
         sealed = RunToolCall.result.seal(row, _denial(decision.reason))
-        values = {"state": CallState.DENIED, "result_sealed": sealed, "finished_at": timezone.now()}
-    store.require_row(RunToolCall.objects.filter(pk=row.pk, state=CallState.PENDING).update(**values), row.pk)
-    Run.objects.filter(pk=run.pk, status__in=_WAITING).update(status=RunStatus.QUEUED)
-    decided = event(
-        EventKind.DECIDED,
-        content={"reason": decision.reason},
-        tool=row.tool_name,
-        call=str(row.pk),
-        verdict=str(decision.verdict),
-        decider=str(decision.decider_id),
+        changes.move(row, CallState.DENIED, result_sealed=sealed, finished_at=timezone.now())
+    changes.events.append(
+        event(
+            EventKind.DECIDED,
+            content={"reason": decision.reason},
+            call=row.pk,
+            tool=row.tool_name,
+            verdict=str(decision.verdict),
+            decider=str(decision.decider_id),
+        )
     )
-    store.append_events(run, [decided])
+    release(run, changes)
 
 
 def _denial(reason: str) -> str:

@@ -1,8 +1,10 @@
 """A tool call that may run now, and what can come of it."""
 
+import asyncio
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
+from time import monotonic, sleep
 from typing import Any, Final, TypedDict
 
 from llm_foundation.conf import settings
@@ -33,6 +35,19 @@ _UNKNOWN: Final = "Error: the tool {tool} failed, and nobody knows whether it to
 
 
 @dataclass(frozen=True, slots=True)
+class Pause:
+    """An operation that lets time pass, in seconds."""
+
+    seconds: float
+
+    def perform(self) -> None:
+        sleep(self.seconds)
+
+    async def aperform(self) -> None:
+        await asyncio.sleep(self.seconds)
+
+
+@dataclass(frozen=True, slots=True)
 class ToolOutcome:
     """How a call ended. ``detail`` is for the log and the run's page: an exception's text may hold credentials."""
 
@@ -43,12 +58,16 @@ class ToolOutcome:
 
 @dataclass(frozen=True, slots=True)
 class ToolExecution:
-    """``effect`` is the stricter of what the code says and what the run stored."""
+    """``effect`` is the stricter of what the code says and what the run stored.
+
+    ``start_by``, on the monotonic clock, is when a write may no longer begin: somebody else may have the run then.
+    """
 
     tool: Tool
     arguments: Mapping[str, Any]
     context: ToolContext
     effect: Effect
+    start_by: float | None = None
 
     def run(self) -> ToolResult:
         """Call the tool; what it raises is the caller's to handle."""
@@ -63,6 +82,8 @@ class ToolExecution:
 
     def _validated(self) -> dict[str, Any]:
         """What does not fit is not executed. A tool that raises ``InvalidArguments`` itself has done who knows what."""
+        if self.start_by is not None and self.effect.writes and monotonic() > self.start_by:
+            raise NotExecuted("the call came to its turn too late, and was not executed.")
         try:
             return validate_arguments(self.tool, self.arguments)
         except InvalidArguments as error:

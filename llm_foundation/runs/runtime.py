@@ -1,117 +1,133 @@
 """Starting a run, and going on with one."""
 
+import logging
 import os
 import platform
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from datetime import timedelta
+from typing import Literal
 from uuid import UUID
 
-from django.db import DEFAULT_DB_ALIAS, connections
+from django import db
+from django.db import IntegrityError
+from django.utils import timezone
 
-from llm_foundation.chat.conversation import read_conversation
-from llm_foundation.exceptions import DecryptionFailed, LLMFoundationError, RunInsideTransaction
-from llm_foundation.loop.state import LoopState
+from llm_foundation.conf import settings
+from llm_foundation.exceptions import InvalidMessage, RunLost
 from llm_foundation.loop.states import RunStatus
-from llm_foundation.models import Configuration, Run, RunToolCall
-from llm_foundation.pipeline.plan import plan_for
-from llm_foundation.policy.facts import load_policy
-from llm_foundation.runs import store
+from llm_foundation.models import Run
+from llm_foundation.runs import clock, mutex, store, tasks
+from llm_foundation.runs.changes import Changes
 from llm_foundation.runs.drivers import Steps
-from llm_foundation.runs.events import EventKind, event
-from llm_foundation.runs.segment import Segment, failure_reason
+from llm_foundation.runs.failures import what_failed
+from llm_foundation.runs.held import HeldRun
+from llm_foundation.runs.operations import Pause
+from llm_foundation.runs.resuming import load
+from llm_foundation.runs.segment import Segment
+from llm_foundation.runs.starting import Start
+from llm_foundation.runs.surroundings import refuse_inside_transaction
 
-if TYPE_CHECKING:
-    from llm_foundation.policy.facts import User
-    from llm_foundation.tools import Tool
+logger = logging.getLogger("llm_foundation.runs")
+
+Mode = Literal["wait", "queue"]
 
 
-def run_steps(
-    slug: str,
-    messages: Any,
-    *,
-    user: "User | None",
-    tools: "Iterable[str | Tool] | None" = None,
-    unattended: bool = False,
-) -> Steps[Run]:
-    """Store a new run and execute its first segment: start and claim are one transaction."""
-    refuse_inside_transaction("llm.run()")
-    conversation = read_conversation(messages)
-    plan = plan_for(Configuration.objects.by_slug(slug, user=user))
-    offer = load_policy(plan.configuration, user=user).offer(tools, unattended=unattended)
-    state = plan.begin(conversation, offer)
-    owner: Any = user  # whatever model the project has for its users
-    run = Run(
-        configuration=plan.configuration,
-        owner=owner,
-        starter=owner,
-        has_owner=owner is not None,
-        unattended=unattended,
-        status=RunStatus.RUNNING,
-        offer=[tool.name for tool in offer.tools],
-        lease_owner=process_name(),
-        lease_token=1,
-        lease_expires_at=store.lease_end(),
-        attempts=1,
-    )
-    run.keep_limits(plan.limits)
-    refused = {decision.tool: decision.reason for decision in offer.refused}
-    started = event(EventKind.STARTED, configuration=slug, offered=run.offer, refused=refused)
-    store.insert(run, state.messages, [started])
-    return (yield from Segment(run, plan, state).steps())
+def run_steps(start: Start, *, mode: Mode) -> Steps[Run]:
+    """Store a new run, and execute it until it ends or waits for a person, or hand it out.
+
+    The same start again, by its idempotency key, gives the run that is there.
+    """
+    _check(mode)
+    if known := start.earlier():
+        return known
+    run, plan, state, started = start.run()
+    if mode == "queue":
+        run.enqueued_at = clock.now()
+    else:
+        _hold(run, seconds=plan.seconds)
+    try:
+        store.insert(run, start.own_messages(run, state), [started], durable=mode == "wait")
+    except IntegrityError:  # two starts with one key at once
+        if known := start.earlier():
+            return known
+        raise
+    if mode == "queue":
+        tasks.hand_out(run.pk)
+        return stored(run)
+    segment = Segment(HeldRun(run, plan, state, covered=plan.seconds), is_awaited=True, is_judged=True)
+    return (yield from _until_it_rests(segment))
 
 
 def resume_steps(run_id: UUID) -> Steps[Run | None]:
     """Go on with a queued run; ``None`` where there is nothing to take: a lost or doubled message does no harm."""
-    run = store.claim(run_id, owner=process_name())
+    run = _claim(run_id)
     if run is None:
         return None
-    try:
-        segment = _load(run)
-    except LLMFoundationError as error:
-        return _give_up(run, error)
-    return (yield from segment.steps())
+    segment = _segment(run, is_awaited=False)
+    if segment is None:
+        return run
+    return (yield from _until_it_rests(segment))
 
 
-def _load(run: Run) -> Segment:
-    """Everything a segment needs, from what is stored."""
-    configuration = Configuration.objects.by_slug(run.configuration.slug)
-    plan = plan_for(configuration)
-    messages = run.transcript
-    rows: list[RunToolCall] = []
-    if messages[-1].tool_calls:
-        last_turn = run.calls.order_by("-turn").values("turn")[:1]
-        rows = list(run.calls.filter(turn=last_turn).order_by("index"))
-    state = LoopState(
-        messages=messages,
-        open_turn=tuple(row.open_call() for row in rows),
-        counters=run.counters(),
-        limits=run.run_limits(),
-        closing=run.closing,
-    )
-    run.configuration = configuration
-    segment = Segment(run, plan, state, rows)
-    segment.changes.events.append(event(EventKind.RESUMED, attempt=run.attempts))
-    return segment
+def stored(run: Run) -> Run:
+    """The run as it is now; others may have gone on with it."""
+    return mutex.read(run.pk)
 
 
-def _give_up(run: Run, error: LLMFoundationError) -> Run:
-    """A run that cannot even be read ends with a reason, and keeps its data."""
-    reason = "unreadable" if isinstance(error, DecryptionFailed) else failure_reason(error)
-    store.fail(run, store.Changes(), reason=reason, error=str(error))
+def _check(mode: Mode) -> None:
+    if mode not in ("wait", "queue"):
+        raise InvalidMessage("must be “wait” or “queue”", field="mode")
+    if mode == "wait":
+        refuse_inside_transaction('llm.run(mode="wait")', instead='or start it with mode="queue"')
+
+
+def _hold(run: Run, *, seconds: float) -> None:
+    """Start and claim are one transaction where the starter executes the run itself."""
+    run.status, run.lease_owner, run.lease_token, run.attempts = RunStatus.RUNNING, process_name(), 1, 1
+    run.lease_expires_at = store.lease(seconds)["lease_expires_at"]
+
+
+def _claim(run_id: UUID) -> Run | None:
+    return store.claim(run_id, owner=process_name(), seconds=settings.TOTAL_TIMEOUT)
+
+
+def _until_it_rests(segment: Segment) -> Steps[Run]:
+    """A run that is queued anew because its provider failed is taken up again by who waits for it, or by a worker."""
+    run = yield from _steps(segment)
+    while segment.retry is not None:
+        if not segment.retry.is_awaited:
+            tasks.enqueue(run.pk, after=timezone.now() + timedelta(seconds=segment.retry.seconds))
+            return run
+        yield Pause(segment.retry.seconds)
+        claimed = _claim(run.pk)
+        if claimed is None:
+            return stored(run)
+        next_segment = _segment(claimed, is_awaited=True)
+        if next_segment is None:
+            return claimed
+        segment = next_segment
+        run = yield from _steps(segment)
     return run
+
+
+def _steps(segment: Segment) -> Steps[Run]:
+    try:
+        return (yield from segment.steps())
+    except RunLost as lost:
+        logger.info("%s", lost)
+        return stored(segment.run)
+
+
+def _segment(run: Run, *, is_awaited: bool) -> Segment | None:
+    """A run that cannot even be read ends with a reason, and keeps its data."""
+    try:
+        return Segment(load(run), is_awaited=is_awaited)
+    except db.Error:
+        raise
+    except Exception as error:  # noqa: BLE001  # what is stored may be of another version, or damaged
+        reason, words = what_failed(run, error)
+        store.finish(run, Changes(), status=RunStatus.FAILED, reason=reason, error=words)
+        return None
 
 
 def process_name() -> str:
     return f"{platform.node()}:{os.getpid()}"[:64]
-
-
-def refuse_inside_transaction(what: str) -> None:
-    """A surrounding transaction could undo what the run did, and hide it from everybody else meanwhile."""
-    connection = connections[DEFAULT_DB_ALIAS]
-    blocks = connection.atomic_blocks
-    in_test_case = bool(blocks) and blocks[-1]._from_testcase  # type: ignore[attr-defined]  # as Atomic itself asks
-    if connection.in_atomic_block and not in_test_case:
-        raise RunInsideTransaction(
-            f"{what} cannot be called inside a transaction: call it after transaction.atomic() has ended, and mark the"
-            " view non_atomic_requests where ATOMIC_REQUESTS is on."
-        )

@@ -11,8 +11,8 @@ from llm_foundation.encryption import sign, verify
 from llm_foundation.models import Decision, Run, RunToolCall
 from llm_foundation.tools import Tool
 
-_CALL: Final = "call-digest.1"
-_DECISION: Final = "decision-seal.1"
+_CALL: Final = "call-digest.2"
+_DECISION: Final = "decision-seal.2"
 
 
 def call_digest(run: Run, row: RunToolCall, tool: Tool) -> str:
@@ -53,6 +53,7 @@ def _call_text(run: Run, row: RunToolCall, tool: Tool) -> bytes:
         row.effect,
         call.arguments,
         row.preview,
+        row.repeats,
     ]
     return _encoded(parts)
 
@@ -61,6 +62,7 @@ def _decision_text(decision: Decision) -> bytes:
     parts = [
         str(decision.pk),
         str(decision.call_id),
+        decision.number,
         decision.verdict,
         decision.decider_id,
         decision.channel,

@@ -1,240 +1,171 @@
-"""Writing runs.
+"""What the holder of a run's lease writes, step by step.
 
-One mutex: the run's row. Every transaction here begins with an UPDATE of it, before any SELECT. On SQLite a
-read-then-write transaction fails at once under contention, whatever the timeout; on PostgreSQL and MariaDB the row
-lock puts segments and deciders in a line. Then the calls are read, then written: run first, calls second.
+Each function is one transaction, and each begins with the token of the lease: where the run is somebody else's by now,
+``RunLost`` is raised and nothing is written. One transaction per step holds messages, call states and events together.
 
-What a segment writes carries its lease token. An UPDATE that changes no row means that the run is somebody else's.
+The lease covers the operations between two commits: each commit says how many seconds the next ones may take.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import timedelta
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+from uuid import UUID
 
 from django.db import transaction
-from django.db.models import F
-from django.utils import timezone
+from django.db.models import F, Q
 
 from llm_foundation.chat.messages import ChatMessage
 from llm_foundation.conf import settings
-from llm_foundation.exceptions import InvalidTransition, RunLost
-from llm_foundation.loop.states import CALL_TRANSITIONS, RUN_TRANSITIONS, CallState, RunStatus
-from llm_foundation.models import Run, RunEvent, RunMessage, RunToolCall
-from llm_foundation.models.fields import readable
-from llm_foundation.models.runs import MAX_REASON
-from llm_foundation.runs.events import Event, EventKind, event
-
-_LEASE_MARGIN: Final = timedelta(seconds=60)
-_LET_GO: Final[dict[str, Any]] = {"lease_owner": "", "lease_expires_at": None}
-_ANSWERED: Final = tuple(state for state in CallState if state.is_answered)
-_IN_DOUBT: Final = frozenset({CallState.EXECUTING, CallState.IN_DOUBT})
-_NOT_EXECUTED: Final = "Error: the run ended before this call was executed."
+from llm_foundation.loop.states import RUN_TRANSITIONS, CallState, RunStatus
+from llm_foundation.models import Run, RunToolCall
+from llm_foundation.runs import clock, mutex
+from llm_foundation.runs.changes import Changes, check_transition
+from llm_foundation.runs.endings import end, ending
+from llm_foundation.runs.events import Delta, Event
+from llm_foundation.runs.repeating import repeated_on_conflict
+from llm_foundation.runs.rows import write_deltas, write_rows, write_run
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
-    """One call's way out of ``source``. A call that executes is settled only by its own attempt."""
-
-    place: Mapping[str, Any]
-    values: Mapping[str, Any]
-
-
-@dataclass(slots=True)
-class Changes:
-    """What one step writes, all of it or nothing."""
-
-    fields: dict[str, Any] = field(default_factory=dict)
-    messages: list[ChatMessage] = field(default_factory=list)
-    new_calls: list[RunToolCall] = field(default_factory=list)
-    moves: list[Move] = field(default_factory=list)
-    events: list[Event] = field(default_factory=list)
-
-    def move(self, row: RunToolCall, target: CallState, **columns: Any) -> None:
-        """Put the row where the call goes; a row that is not stored yet is simply stored there."""
-        source = CallState(row.state)
-        check_transition(CALL_TRANSITIONS[source], source, target)
-        place = {"pk": row.pk, "state": source}
-        if source is CallState.EXECUTING:
-            place |= {"attempt": row.attempt, "attempt_token": row.attempt_token}
-        values = {"state": target, **columns}
-        for name, value in values.items():
-            setattr(row, name, value)
-        if row not in self.new_calls:
-            self.moves.append(Move(place, values))
-
-
-def check_transition(allowed: Iterable[Any], source: object, target: object) -> None:
-    if target not in allowed:
-        raise InvalidTransition(f"Nothing goes from {source} to {target}.")
-
-
-def lease_end() -> Any:
-    """The lease covers the operations between two commits: a model call and a tool call, and a margin."""
-    longest = timedelta(seconds=settings.TOTAL_TIMEOUT + settings.TOOL_TIMEOUT)
-    return timezone.now() + longest + _LEASE_MARGIN
-
-
-def insert(run: Run, messages: Sequence[ChatMessage], events: Sequence[Event]) -> None:
-    """Store a new run with its first messages; whoever starts it holds it."""
+def insert(run: Run, messages: Sequence[ChatMessage], events: Sequence[Event], *, durable: bool) -> None:
+    """Store a new run with its first messages. ``durable``: no surrounding transaction may take it back."""
     run.next_message_sequence += len(messages)
     run.next_event_sequence += len(events)
-    with transaction.atomic(durable=True):
-        run.save(force_insert=True)
-        _write_messages(run, messages, first=1)
-        _write_events(run, events, first=1)
+    with transaction.atomic(durable=durable):
+        write_run(run, messages, events)
+    run.lease_expires_at = run.enqueued_at = None  # the database has reckoned them; the object knows the terms only
 
 
-def claim(run_id: Any, *, owner: str) -> Run | None:
-    """Take a queued run; ``None`` where it is not queued, or another segment was faster."""
+def lease(seconds: float) -> dict[str, Any]:
+    """The column of a lease that covers operations of so many seconds."""
+    return {"lease_expires_at": clock.after(seconds + settings.LEASE_MARGIN)}
+
+
+@repeated_on_conflict
+def claim(run_id: UUID, *, owner: str, seconds: float) -> Run | None:
+    """Take a queued run that is due; ``None`` where there is nothing to take, or another segment was faster."""
+    due = Q(not_before=None) | Q(not_before__lte=clock.now())
     with transaction.atomic(durable=True):
-        taken = Run.objects.filter(pk=run_id, status=RunStatus.QUEUED).update(
+        taken = Run.objects.filter(due, pk=run_id, status=RunStatus.QUEUED).update(
             revision=F("revision") + 1,
             status=RunStatus.RUNNING,
             lease_owner=owner,
             lease_token=F("lease_token") + 1,
-            lease_expires_at=lease_end(),
             attempts=F("attempts") + 1,
+            not_before=None,
+            enqueued_at=None,
+            **lease(seconds),
         )
-        return Run.objects.select_related("owner", "starter", "configuration").get(pk=run_id) if taken else None
+        return mutex.read(run_id) if taken else None
 
 
-def commit(run: Run, changes: Changes) -> None:
-    """Write one step. Raises ``RunLost`` where this segment no longer holds the run; then nothing is written."""
+class Committed(NamedTuple):
+    """``decided`` are calls that a person was faster with: what the step said of them was not written."""
+
+    is_cancel_requested: bool
+    decided: Mapping[UUID, RunToolCall]
+
+
+@repeated_on_conflict
+def commit(run: Run, changes: Changes, *, seconds: float) -> Committed:
+    """Write one step; the next operations may take ``seconds``."""
     with transaction.atomic(durable=True):
-        _take(run, changes)
-        _write(run, changes)
+        standing = mutex.take(run, changes, seconds=seconds)
+        decided = _decided(changes)
+        write_rows(run, changes.without(decided), standing.first(changes))
+    standing.show(run)
+    return Committed(standing.is_cancel_requested, decided)
 
 
+def _decided(changes: Changes) -> Mapping[UUID, RunToolCall]:
+    """Deciders move pending calls while a segment runs; nobody else moves anything of a run that is held."""
+    pending = [move.place["pk"] for move in changes.moves if move.place["state"] == CallState.PENDING]
+    if not pending:
+        return {}
+    return RunToolCall.objects.exclude(state=CallState.PENDING).in_bulk(pending)
+
+
+@repeated_on_conflict
+def renew(run: Run, *, seconds: float) -> None:
+    """Make the lease cover an operation that is longer than the last commit knew."""
+    with transaction.atomic(durable=True):
+        standing = mutex.take(run, Changes(), seconds=seconds)
+    standing.show(run)
+
+
+@repeated_on_conflict
+def append_deltas(run: Run, deltas: Sequence[Delta]) -> bool:
+    """Add pieces of what is being made to the timeline, and give whether a cancel was requested; none only asks."""
+    if not deltas:
+        return Run.objects.filter(pk=run.pk).exclude(cancel_requested_at=None).exists()
+    with transaction.atomic(durable=True):
+        standing = mutex.take(run, Changes(), more_events=len(deltas))
+        write_deltas(run, deltas, first=standing.next_event_sequence - len(deltas))
+    standing.show(run)
+    return standing.is_cancel_requested
+
+
+@repeated_on_conflict
 def suspend(run: Run, changes: Changes, *, status: RunStatus, seen: Mapping[Any, str]) -> bool:
     """Write the step and let go of the run, unless one of the calls that it waits for has moved since ``seen``.
 
-    Then nothing is written: the segment goes on with what was decided.
+    Then nothing is written: the segment goes on with what was decided. Where a cancel came first, the run ends.
     """
     check_transition(RUN_TRANSITIONS[RunStatus.RUNNING], RunStatus.RUNNING, status)
-    leaving = {"status": status, "error": "", **_LET_GO}
     with transaction.atomic(durable=True):
-        _take(run, replace(changes, fields={**changes.fields, **leaving}))
+        standing = mutex.take(run, changes)
         if dict(RunToolCall.objects.filter(pk__in=seen).values_list("pk", "state")) != dict(seen):
             transaction.set_rollback(True)
             return False
-        _write(run, changes)
-    _show(run, leaving)
+        write_rows(run, changes, standing.first(changes))
+        left = _leave(run, standing, {"status": status, "error": "", **mutex.LET_GO})
+    mutex.show(run, left)
     return True
 
 
-def complete(run: Run, changes: Changes, *, reason: str) -> None:
-    """Write the last step of a run that has its answer."""
-    ending = _ending(RunStatus.COMPLETED, reason=reason, error="")
-    commit(run, replace(changes, fields={**changes.fields, **ending}))
-    _show(run, ending)
+@repeated_on_conflict
+def requeue(run: Run, changes: Changes, *, delay: float, is_told: bool) -> None:
+    """Write the step and let go of the run, which is due again in ``delay`` seconds.
 
-
-def fail(run: Run, changes: Changes, *, reason: str, error: str) -> None:
-    """Write what is known of a run that cannot go on, and end its open calls with it.
-
-    Where nobody knows whether one of them took effect, the run stays open for the person who has to find out.
+    ``is_told``: somebody has it in mind already, and no sweep needs to hand it out. A cancelled run ends.
     """
+    due = clock.after(delay)
+    changes.forgets_deltas = True
+    leaving = {
+        "status": RunStatus.QUEUED,
+        "not_before": due,
+        "enqueued_at": due if is_told else None,
+        "failures": run.failures + 1,
+        **mutex.LET_GO,
+    }
     with transaction.atomic(durable=True):
-        _take(run, changes)
-        _write(run, changes)
-        rows = list(RunToolCall.objects.filter(run=run).exclude(state__in=_ANSWERED))
-        if _IN_DOUBT.isdisjoint(row.state for row in rows):
-            ending = _ending(RunStatus.FAILED, reason=reason, error=error)
-            last = event(EventKind.FINISHED, status=RunStatus.FAILED.value, reason=reason)
-            _write_moves(_closing(rows))
-        else:
-            ending = {"status": RunStatus.IN_DOUBT, "error": readable(error), **_LET_GO}
-            last = event(EventKind.WAITING, status=RunStatus.IN_DOUBT.value, reason=reason)
-        append_events(run, [last], **ending)
-    _show(run, ending)
+        standing = mutex.take(run, changes)
+        write_rows(run, changes, standing.first(changes))
+        left = _leave(run, standing, leaving)
+    mutex.show(run, left)
 
 
-def _ending(status: RunStatus, *, reason: str, error: str) -> dict[str, Any]:
-    """A run never ends without a reason."""
-    check_transition(RUN_TRANSITIONS[RunStatus.RUNNING], RunStatus.RUNNING, status)
-    words = {"termination_reason": readable(reason, length=MAX_REASON), "error": readable(error)}
-    return {"status": status, **words, "finished_at": timezone.now(), **_LET_GO}
+def _leave(run: Run, standing: mutex.Standing, leaving: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Give the run out of the segment's hands; a cancelled one ends with that."""
+    if standing.is_cancel_requested:
+        return end(mutex.read(run.pk), status=RunStatus.CANCELLED, reason="cancelled")
+    Run.objects.filter(pk=run.pk).update(**leaving)
+    return leaving
 
 
-def _closing(rows: Iterable[RunToolCall]) -> list[Move]:
-    """The way out for calls that nobody will execute any more."""
-    closing = Changes()
-    for row in rows:
-        target = CallState.REFUSED if row.state == CallState.PROPOSED else CallState.CANCELLED
-        sealed = RunToolCall.result.seal(row, _NOT_EXECUTED)
-        closing.move(row, target, result_sealed=sealed, finished_at=timezone.now())
-    return closing.moves
+@repeated_on_conflict
+def complete(run: Run, changes: Changes, *, reason: str) -> None:
+    """Write the last step of a run that has its answer. It has it also where a cancel came in the last moment."""
+    columns = ending(RunStatus.RUNNING, RunStatus.COMPLETED, reason=reason, error="")
+    with transaction.atomic(durable=True):
+        standing = mutex.take(run, changes, **columns)
+        write_rows(run, changes, standing.first(changes))
+    mutex.show(run, columns)
 
 
-def _show(run: Run, ending: Mapping[str, Any]) -> None:
-    for name, value in ending.items():
-        setattr(run, name, value)
-
-
-def lock(run_id: Any) -> Run:
-    """Take the mutex for a decision, inside the caller's transaction, and read the run as it is now."""
-    Run.objects.filter(pk=run_id).update(revision=F("revision") + 1)
-    return Run.objects.select_related("owner", "starter", "configuration").get(pk=run_id)
-
-
-def append_events(run: Run, events: Sequence[Event], **fields: Any) -> None:
-    """Under the mutex: add to the timeline, and set what changes with it."""
-    Run.objects.filter(pk=run.pk).update(next_event_sequence=F("next_event_sequence") + len(events), **fields)
-    _write_last_events(run, events)
-
-
-def _take(run: Run, changes: Changes) -> None:
-    """The mutex: the first statement of every transaction, true only while the lease is ours."""
-    held = Run.objects.filter(pk=run.pk, lease_token=run.lease_token, status=RunStatus.RUNNING).update(
-        revision=F("revision") + 1,
-        next_message_sequence=F("next_message_sequence") + len(changes.messages),
-        next_event_sequence=F("next_event_sequence") + len(changes.events),
-        **{"lease_expires_at": lease_end(), **changes.fields},
-    )
-    if not held:
-        raise RunLost(f"Run {run.pk} is no longer held by this segment; nothing was written.")
-
-
-def _write(run: Run, changes: Changes) -> None:
-    _write_messages(run, changes.messages, first=run.next_message_sequence)
-    run.next_message_sequence += len(changes.messages)
-    if changes.events:
-        _write_last_events(run, changes.events)
-    if changes.new_calls:
-        RunToolCall.objects.bulk_create(changes.new_calls)
-    _write_moves(changes.moves)
-
-
-def _write_moves(moves: Iterable[Move]) -> None:
-    for move in moves:
-        require_row(RunToolCall.objects.filter(**move.place).update(**move.values), move.place["pk"])
-
-
-def require_row(changed: int, call: Any) -> None:
-    """A conditional UPDATE is true only if it changed its row."""
-    if not changed:
-        raise RunLost(f"Call {call} has moved since this segment read it; nothing was written.")
-
-
-def _write_messages(run: Run, messages: Sequence[ChatMessage], *, first: int) -> None:
-    rows = [RunMessage(run=run, sequence=first + offset) for offset in range(len(messages))]
-    for row, message in zip(rows, messages, strict=True):
-        row.payload = message.to_transcript()
-    if rows:
-        RunMessage.objects.bulk_create(rows)
-
-
-def _write_last_events(run: Run, events: Sequence[Event]) -> None:
-    """The counter has counted them already. Others may have moved it since this segment read the run."""
-    after = Run.objects.values_list("next_event_sequence", flat=True).get(pk=run.pk)
-    _write_events(run, events, first=after - len(events))
-
-
-def _write_events(run: Run, events: Sequence[Event], *, first: int) -> None:
-    rows = [
-        RunEvent(run=run, sequence=first + offset, kind=entry.kind, payload=entry.payload)
-        for offset, entry in enumerate(events)
-    ]
-    if rows:
-        RunEvent.objects.bulk_create(rows)
+@repeated_on_conflict
+def finish(run: Run, changes: Changes, *, status: RunStatus, reason: str, error: str = "") -> None:
+    """Write what is known of a run that goes no further, and end it, or leave it in doubt."""
+    with transaction.atomic(durable=True):
+        standing = mutex.take(run, changes)
+        write_rows(run, changes, standing.first(changes))
+        columns = end(mutex.read(run.pk), status=status, reason=reason, error=error)
+    mutex.show(run, columns)

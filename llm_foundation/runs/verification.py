@@ -22,7 +22,7 @@ def may_decide(person: Any) -> bool:
 
 def last_decision(row: RunToolCall) -> Decision | None:
     """What was said about the call last, with the person who said it."""
-    return Decision.objects.filter(call=row).select_related("decider").order_by("decided_at").last()
+    return Decision.objects.filter(call=row).select_related("decider").order_by("number").last()
 
 
 def is_released(run: Run, row: RunToolCall, tool: Tool | None, *, policy: Policy) -> bool:

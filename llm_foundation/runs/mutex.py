@@ -1,0 +1,152 @@
+"""The mutex of a run: its row.
+
+Every transaction that touches a run begins with an UPDATE of its row, before any SELECT. On SQLite a read-then-write
+transaction fails at once under contention, whatever the timeout; on PostgreSQL and MariaDB the row lock puts segments,
+deciders and sweeps in a line. Then the calls are read, then written: run first, calls second.
+
+A segment takes the mutex with the token of its lease (``take``), everybody else without one (``lock``). All of them
+count the run's revision, so a segment that finds the revision it knows need not read what it knows as well.
+"""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any, Final, NamedTuple
+from uuid import UUID
+
+from django.db import models
+from django.db.models import F
+from django.db.models.functions import Now
+
+from llm_foundation.conf import settings
+from llm_foundation.exceptions import RunLost
+from llm_foundation.loop.states import RunStatus
+from llm_foundation.models import Run
+from llm_foundation.models.compiled import CompiledQuery, Parameter
+from llm_foundation.models.compiled_writes import CompiledUpdate
+from llm_foundation.runs.changes import Changes
+from llm_foundation.runs.rows import First, write_rows
+
+LET_GO: Final[dict[str, Any]] = {"lease_owner": "", "lease_expires_at": None}
+
+
+class Standing(NamedTuple):
+    """How the run's row stands after it was taken: nobody else counts on until the transaction ends."""
+
+    revision: int
+    next_message_sequence: int
+    next_event_sequence: int
+    is_cancel_requested: bool
+
+    def first(self, changes: Changes) -> First:
+        """Where the rows go that are counted already."""
+        return First(self.next_message_sequence - len(changes.messages), self.next_event_sequence - len(changes.events))
+
+    def show(self, run: Run) -> None:
+        """Once it is committed: the next one is taken from here."""
+        run.revision = self.revision
+        run.next_message_sequence = self.next_message_sequence
+        run.next_event_sequence = self.next_event_sequence
+
+
+def take(run: Run, changes: Changes, *, seconds: float | None = None, more_events: int = 0, **fields: Any) -> Standing:
+    """The segment's way: true only while the lease is ours. Raises ``RunLost``.
+
+    ``seconds`` is what the next operations may take: the lease is set to cover them. Without it the lease stays.
+    """
+    columns = {**changes.fields, **fields}
+    values: dict[str, Any] = {
+        "run": run.pk,
+        "token": run.lease_token,
+        "messages": len(changes.messages),
+        "events": len(changes.events) + more_events,
+    }
+    if seconds is not None:
+        values["seconds"] = timedelta(seconds=seconds + settings.LEASE_MARGIN)
+    known, unknown = (_TAKE, _TAKE_MOVED) if seconds is None else (_TAKE_AND_RENEW, _TAKE_MOVED_AND_RENEW)
+    if known.execute(columns, **values, revision=run.revision):
+        return Standing(
+            run.revision + 1,
+            run.next_message_sequence + values["messages"],
+            run.next_event_sequence + values["events"],
+            is_cancel_requested=run.cancel_requested_at is not None,
+        )
+    if not unknown.execute(columns, **values):
+        raise RunLost(f"Run {run.pk} is no longer held by this segment; nothing was written.")
+    return _standing(run.pk)
+
+
+def lock(run_id: UUID) -> Run:
+    """The way of deciders, cancels and sweeps: take the mutex, and read the run as it is now."""
+    _LOCK.execute(run=run_id)
+    return read(run_id)
+
+
+def read(run_id: UUID) -> Run:
+    """The run with its people and its configuration. Raises ``Run.DoesNotExist``."""
+    found = _RUN.fetch(run=run_id)
+    if not found:
+        raise Run.DoesNotExist(f"There is no run {run_id}.")
+    return found[0]
+
+
+def write(run: Run, changes: Changes, **fields: Any) -> None:
+    """Write changes to a run that was read in this transaction, under the mutex."""
+    standing = Standing(
+        run.revision + 1,
+        run.next_message_sequence + len(changes.messages),
+        run.next_event_sequence + len(changes.events),
+        is_cancel_requested=run.cancel_requested_at is not None,
+    )
+    Run.objects.filter(pk=run.pk).update(
+        revision=standing.revision,
+        next_message_sequence=standing.next_message_sequence,
+        next_event_sequence=standing.next_event_sequence,
+        **{**changes.fields, **fields},
+    )
+    write_rows(run, changes, standing.first(changes))
+    standing.show(run)
+
+
+def _standing(run_id: UUID) -> Standing:
+    columns = ("revision", "next_message_sequence", "next_event_sequence", "cancel_requested_at")
+    revision, next_message, next_event, requested_at = Run.objects.values_list(*columns).get(pk=run_id)
+    return Standing(revision, next_message, next_event, requested_at is not None)
+
+
+def show(run: Run, fields: Mapping[str, Any]) -> None:
+    """Let the object say what its row says now."""
+    for name, value in fields.items():
+        setattr(run, name, value)
+
+
+def _taking(*, moved: bool, renews: bool) -> CompiledUpdate:
+    def build() -> tuple[Any, Mapping[str, Any]]:
+        held = Run.objects.filter(
+            pk=Parameter("run", models.UUIDField()),
+            lease_token=Parameter("token", models.BigIntegerField()),
+            status=RunStatus.RUNNING,
+        )
+        counted: dict[str, Any] = {
+            "revision": F("revision") + 1,
+            "next_message_sequence": F("next_message_sequence") + Parameter("messages", models.IntegerField()),
+            "next_event_sequence": F("next_event_sequence") + Parameter("events", models.IntegerField()),
+        }
+        lease = {"lease_expires_at": Now() + Parameter("seconds", models.DurationField())}
+        unmoved = {} if moved else {"revision": Parameter("revision", models.BigIntegerField())}
+        return held.filter(**unmoved), counted | (lease if renews else {})
+
+    return CompiledUpdate(build)
+
+
+_TAKE: Final = _taking(moved=False, renews=False)
+_TAKE_AND_RENEW: Final = _taking(moved=False, renews=True)
+_TAKE_MOVED: Final = _taking(moved=True, renews=False)
+_TAKE_MOVED_AND_RENEW: Final = _taking(moved=True, renews=True)
+_LOCK: Final = CompiledUpdate(
+    lambda: (Run.objects.filter(pk=Parameter("run", models.UUIDField())), {"revision": F("revision") + 1})
+)
+_RUN: Final = CompiledQuery(
+    lambda: Run.objects.select_related("owner", "starter", "configuration").filter(
+        pk=Parameter("run", models.UUIDField())
+    )
+)

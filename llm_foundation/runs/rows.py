@@ -1,0 +1,127 @@
+"""The rows that hang on a run: its messages, events and calls. Written under the mutex, in one go."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple
+
+from django.db import models
+from django.db.models.functions import Now
+
+from llm_foundation.chat.messages import ChatMessage
+from llm_foundation.exceptions import RunLost
+from llm_foundation.models import Run, RunEvent, RunMessage, RunToolCall
+from llm_foundation.models.compiled import Parameter
+from llm_foundation.models.compiled_writes import CompiledInsert, CompiledUpdate, Write, execute_together
+from llm_foundation.runs.changes import Changes, Move
+from llm_foundation.runs.events import DELTAS, Delta, Event
+
+_A_FEW: Final = 50
+"""Rows that go into one statement on every database."""
+
+
+class First(NamedTuple):
+    """The sequences of the first new message and the first new event."""
+
+    message: int = 1
+    event: int = 1
+
+
+def write_run(run: Run, messages: Sequence[ChatMessage], events: Sequence[Event]) -> None:
+    """A new run with what it begins with."""
+    writes = [_RUNS.write([run])]
+    if len(messages) <= _A_FEW:
+        writes.append(_MESSAGES.write(_message_rows(run, messages, 1)))
+        execute_together([*writes, _EVENTS.write(_event_rows(run, events, First()))])
+    else:
+        execute_together([*writes, _EVENTS.write(_event_rows(run, events, First()))])
+        _MESSAGES.execute(_message_rows(run, messages, 1))
+
+
+def write_rows(run: Run, changes: Changes, first: First) -> None:
+    """Raises ``RunLost`` where a call is not where it was: a conditional UPDATE is true only if it changed its row."""
+    if changes.forgets_deltas:
+        RunEvent.objects.filter(run=run, kind__in=DELTAS).delete()
+    inserts: list[Write] = []
+    _insert(_MESSAGES, _message_rows(run, changes.messages, first.message), inserts)
+    _insert(_EVENTS, _event_rows(run, changes.events, first), inserts)
+    _insert(_CALLS, changes.new_calls, inserts)
+    moves = [_write_of(move) for move in changes.moves]
+    moved = execute_together([*inserts, *moves])[len(inserts) :]
+    for count, move in zip(moved, changes.moves, strict=True):
+        require_row(count, move.place["pk"])
+
+
+def write_deltas(run: Run, deltas: Sequence[Delta], *, first: int) -> None:
+    """What is being said, encrypted."""
+    rows = [RunEvent(run=run, sequence=first + offset, kind=delta.kind) for offset, delta in enumerate(deltas)]
+    for row, delta in zip(rows, deltas, strict=True):
+        row.content, row.tool_call_id = {"text": delta.text}, delta.call
+    _EVENTS.execute(rows)
+
+
+def require_row(changed: int, call: object) -> None:
+    if not changed:
+        raise RunLost(f"Call {call} has moved since it was read; nothing was written.")
+
+
+def _insert(insert: CompiledInsert[Any], rows: Sequence[Any], together: list[Write]) -> None:
+    if len(rows) > _A_FEW:
+        insert.execute(rows)
+    elif rows:
+        together.append(insert.write(rows))
+
+
+def _message_rows(run: Run, messages: Iterable[ChatMessage], first: int) -> list[RunMessage]:
+    rows = []
+    for sequence, message in enumerate(messages, start=first):
+        row = RunMessage(run=run, sequence=sequence)
+        row.payload = message.to_transcript()
+        rows.append(row)
+    return rows
+
+
+def _event_rows(run: Run, events: Iterable[Event], first: First) -> list[RunEvent]:
+    return [
+        RunEvent(
+            run=run,
+            sequence=sequence,
+            kind=entry.kind,
+            payload=entry.payload,
+            tool_call_id=entry.call,
+            message_sequence=None if entry.message is None else first.message + entry.message,
+        )
+        for sequence, entry in enumerate(events, start=first.event)
+    ]
+
+
+def _write_of(move: Move) -> Write:
+    source = {"call": move.place["pk"], "source": move.place["state"]}
+    if move.seconds is not None:
+        return _FENCE.write(move.values, **source, seconds=move.seconds)
+    if "attempt" in move.place:
+        return _SETTLE.write(move.values, **source, number=move.place["attempt"], token=move.place["attempt_token"])
+    return _MOVE.write(move.values, **source)
+
+
+def _place() -> "models.QuerySet[RunToolCall]":
+    return RunToolCall.objects.filter(
+        pk=Parameter("call", models.UUIDField()), state=Parameter("source", models.CharField())
+    )
+
+
+_RUNS: Final = CompiledInsert(Run)
+_MESSAGES: Final = CompiledInsert(RunMessage)
+_EVENTS: Final = CompiledInsert(RunEvent)
+_CALLS: Final = CompiledInsert(RunToolCall)
+_MOVE: Final = CompiledUpdate(lambda: (_place(), {}))
+_FENCE: Final = CompiledUpdate(
+    lambda: (_place(), {"deadline_at": Now() + Parameter("seconds", models.DurationField())})
+)
+_SETTLE: Final = CompiledUpdate(
+    lambda: (
+        _place().filter(
+            attempt=Parameter("number", models.IntegerField()),
+            attempt_token=Parameter("token", models.BigIntegerField()),
+        ),
+        {},
+    )
+)
