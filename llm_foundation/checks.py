@@ -59,7 +59,8 @@ def _elsewhere() -> Iterator[CheckMessage]:
 def _atomic_requests() -> Iterator[CheckMessage]:
     if connections.settings[DEFAULT_DB_ALIAS].get("ATOMIC_REQUESTS"):
         yield Warning(
-            "ATOMIC_REQUESTS is on: in a view, llm.run(), llm.approve() and llm.deny() raise RunInsideTransaction.",
+            "ATOMIC_REQUESTS is on: in a view, llm.run() and whatever decides a call or cancels a run raise"
+            " RunInsideTransaction.",
             hint="Mark the views that call them with @transaction.non_atomic_requests. Ours are marked already.",
             id="llm_foundation.W008",
         )

@@ -171,3 +171,18 @@ def test_atomic_requests_are_warned_of_with_what_to_do(monkeypatch):
     assert (warning.id, warning.level) == ("llm_foundation.W008", Warning("").level)
     assert "raise RunInsideTransaction" in warning.msg
     assert "non_atomic_requests" in warning.hint
+
+
+@pytest.mark.parametrize("configured", [{"TASK_BACKEND": "workers"}, {"TASK_QUEUE": "slow"}])
+def test_a_task_backend_or_queue_that_is_not_there_is_an_error_that_says_where_to_look(configured):
+    [error] = found(**configured)
+    assert error.id == "llm_foundation.E009"
+    assert next(iter(configured.values())) in error.msg
+    assert "TASKS" in error.hint
+
+
+def test_only_a_deployment_is_told_that_its_tasks_run_immediately():
+    with override_settings(LLM_FOUNDATION=RING), registry.isolated():
+        told = [message.id for message in run_checks(include_deployment_checks=True)]
+        assert "llm_foundation.W010" in told
+        assert "llm_foundation.W010" not in [message.id for message in run_checks()]

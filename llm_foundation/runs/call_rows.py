@@ -1,6 +1,7 @@
 """The rows of a turn's calls: how each kind of progress is written down."""
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, Final
 
 from django.utils import timezone
 
@@ -11,12 +12,14 @@ from llm_foundation.models import Run, RunToolCall
 from llm_foundation.models.calls import MAX_NAME
 from llm_foundation.models.fields import readable
 from llm_foundation.runs.changes import Changes
-from llm_foundation.runs.events import EventKind, event
+from llm_foundation.runs.events import Event, EventKind, event
 from llm_foundation.runs.operations import ToolExecution, ToolOutcome
 from llm_foundation.runs.previews import make_preview
 from llm_foundation.runs.seals import call_digest
 from llm_foundation.tools import Tool
 from llm_foundation.vocabulary import Effect
+
+_ENDED: Final = (CallState.SUCCEEDED, CallState.FAILED)
 
 
 def new_rows(run: Run, state: LoopState) -> list[RunToolCall]:
@@ -126,6 +129,20 @@ def already_settled(changes: Changes, row: RunToolCall, outcome: ToolOutcome) ->
 def settled_event(row: RunToolCall, outcome: ToolOutcome) -> Any:
     content = {"result": outcome.result.content}
     return event(EventKind.SETTLED, content=content, tool=row.tool_name, call=row.pk, state=outcome.state.value)
+
+
+def unannounced(run: Run, rows: Iterable[RunToolCall]) -> list[Event]:
+    """Transactional calls that have ended, in a segment that died before it could say so on the timeline."""
+    ended = {row.pk: row for row in rows if row.effect == Effect.TRANSACTIONAL_WRITE and row.state in _ENDED}
+    if not ended:
+        return []
+    kinds = (EventKind.SETTLED, EventKind.RESOLVED)
+    told = run.events.filter(kind__in=kinds, tool_call_id__in=ended).values_list("tool_call_id", flat=True)
+    return [
+        event(EventKind.SETTLED, call=row.pk, tool=row.tool_name, state=row.state)
+        for row in ended.values()
+        if row.pk not in set(told)
+    ]
 
 
 def stricter(left: Effect, right: Effect) -> Effect:

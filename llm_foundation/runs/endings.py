@@ -16,6 +16,7 @@ from llm_foundation.models import Run, RunToolCall
 from llm_foundation.models.fields import readable
 from llm_foundation.models.runs import MAX_REASON
 from llm_foundation.runs import mutex
+from llm_foundation.runs.call_rows import unannounced
 from llm_foundation.runs.changes import Changes, check_transition
 from llm_foundation.runs.events import EventKind, event
 from llm_foundation.runs.interrupted import take_back
@@ -35,7 +36,9 @@ def ending(source: str, target: RunStatus, *, reason: str, error: str) -> dict[s
 def end(run: Run, *, status: RunStatus, reason: str, error: str = "") -> dict[str, Any]:
     """Under the mutex: end the run and its open calls, or leave it in doubt. Gives the columns that say so."""
     rows = list(RunToolCall.objects.filter(run=run).exclude(state__in=_ANSWERED).order_by("turn", "index"))
-    changes = Changes(forgets_deltas=True)
+    changes = Changes(
+        forgets_deltas=True, events=unannounced(run, run.calls.only("run_id", "effect", "state", "tool_name"))
+    )
     take_back(changes, rows, run_ends=True)
     if any(row.state == CallState.IN_DOUBT for row in rows):
         columns = _stay_in_doubt(run, status, error)

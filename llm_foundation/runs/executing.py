@@ -107,7 +107,7 @@ def _settle(held: HeldRun, execution: ToolExecution, outcome: ToolOutcome) -> tu
     row = _row(held, execution)
     is_idempotent = execution.effect is Effect.IDEMPOTENT_WRITE
     if outcome.state is CallState.IN_DOUBT and is_idempotent and may_repeat(row, execution.tool, execution.effect):
-        held.changes.move(row, CallState.READY)
+        held.changes.move(row, CallState.READY, detail_sealed=RunToolCall.detail.seal(row, outcome.detail))
     elif execution.effect is Effect.TRANSACTIONAL_WRITE and outcome.state is CallState.SUCCEEDED:
         call_rows.already_settled(held.changes, row, outcome)
     else:

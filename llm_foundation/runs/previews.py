@@ -6,6 +6,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from llm_foundation.runs.conflicts import find_conflict
 from llm_foundation.runs.operations import ToolExecution
 
 logger = logging.getLogger("llm_foundation.tools")
@@ -27,8 +28,18 @@ def make_preview(execution: ToolExecution) -> Preview | None:
     if execution.tool.preview is None:
         return None
     try:
-        lines = execution.preview()
+        lines = _lines(execution)
     except Exception as error:
         logger.error("The preview of tool %s failed", execution.tool.name, exc_info=error)
         return Preview((_("The preview failed; the reason is in the log."),), failed=True)
     return Preview(lines)
+
+
+def _lines(execution: ToolExecution) -> tuple[str, ...]:
+    """Made once more where the database gave another transaction the precedence: nothing is wrong with the call."""
+    try:
+        return execution.preview()
+    except Exception as error:
+        if find_conflict(error) is None:
+            raise
+    return execution.preview()

@@ -103,7 +103,7 @@ def _moved(row: RunToolCall, decision: Decision, result: str | None) -> Changes:
     """A call that did not happen may run again: the gate is asked anew, and an approval from before is spent."""
     changes = Changes()
     if decision.verdict == Decision.Verdict.DID_NOT_HAPPEN:
-        changes.move(row, CallState.READY, repeats=row.repeats + 1, attempt=0)
+        changes.move(row, CallState.READY, repeats=row.repeats + 1, attempt=0, started_at=None)
     else:
         happened = decision.verdict == Decision.Verdict.HAPPENED
         text = (result or _HAPPENED) if happened else _GAVE_UP

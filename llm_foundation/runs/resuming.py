@@ -1,18 +1,12 @@
 """Reading a claimed run: everything a segment needs, from what is stored."""
 
-from collections.abc import Sequence
-
 from llm_foundation.conf import settings
 from llm_foundation.loop.state import LoopState
-from llm_foundation.loop.states import CallState
 from llm_foundation.models import Configuration, Run, RunToolCall
 from llm_foundation.pipeline.plan import plan_for
-from llm_foundation.runs.events import Event, EventKind, event
+from llm_foundation.runs.call_rows import unannounced
+from llm_foundation.runs.events import EventKind, event
 from llm_foundation.runs.held import HeldRun
-from llm_foundation.vocabulary import Effect
-
-_SETTLED = (CallState.SUCCEEDED, CallState.FAILED)
-_ENDED = (EventKind.SETTLED, EventKind.RESOLVED)
 
 
 def load(run: Run) -> HeldRun:
@@ -31,23 +25,10 @@ def load(run: Run) -> HeldRun:
     )
     run.configuration = configuration
     held = HeldRun(run, plan, state, rows, covered=settings.TOTAL_TIMEOUT)
-    held.changes.events += [event(EventKind.RESUMED, attempt=run.attempts), *_unannounced(run, rows)]
+    held.changes.events += [event(EventKind.RESUMED, attempt=run.attempts), *unannounced(run, rows)]
     return held
 
 
 def _open_turn(run: Run) -> list[RunToolCall]:
     last_turn = run.calls.order_by("-turn").values("turn")[:1]
     return list(run.calls.filter(turn=last_turn).order_by("index"))
-
-
-def _unannounced(run: Run, rows: Sequence[RunToolCall]) -> list[Event]:
-    """A transactional call that has ended, in a segment that died before it could say so on the timeline."""
-    settled = {row.pk: row for row in rows if row.effect == Effect.TRANSACTIONAL_WRITE and row.state in _SETTLED}
-    if not settled:
-        return []
-    told = run.events.filter(kind__in=_ENDED, tool_call_id__in=settled).values_list("tool_call_id", flat=True)
-    return [
-        event(EventKind.SETTLED, call=row.pk, tool=row.tool_name, state=row.state)
-        for row in settled.values()
-        if row.pk not in set(told)
-    ]

@@ -57,7 +57,7 @@ def test_who_may_not_open_calls_gets_no_links_to_them(signed_in, waiting):
 
 
 def test_a_failed_run_says_why(approver, here):
-    here.model.says(answer(json={"error": {"message": "no credit left"}}, status=429))
+    here.model.says(*[answer(json={"error": {"message": "no credit left"}}, status=429)] * 4)
     run = llm.run("support", "Hello?", user=here.clerk)
     page = approver.get(run_page(run)).text
     assert "The run ended: failed" in page

@@ -1,16 +1,20 @@
 """The how-to pages, followed from top to bottom in the shop of the tutorial."""
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import astuple
+from pathlib import Path
 
 from llm_foundation import ChatOptions
 from llm_foundation.providers.embedding_limits import EmbeddingLimits
 from llm_foundation.providers.gemini import embeddings as gemini_embeddings
 from llm_foundation.providers.openai.endpoints import PROFILES
-from tests.docs.pages import DOCS, section, tables
+from tests.docs.conftest import CONNECT
+from tests.docs.pages import DOCS, blocks, section, tables, typed
+from tests.docs.projects import Project
 from tests.loopback import answer, events
-from tests.practice import Model, calls, text
+from tests.practice import Model, calls, completion, text
 from tests.scripted_server import Behaviour
 
 HOW_TO = DOCS / "how-to"
@@ -37,6 +41,8 @@ tools["revenue"].may_use(None)  # False
 "context" in tools["order_parcel"].parameters["properties"]  # False
 preview_lines(tools["cancel_order"], {"number": "2026-1138"}, ToolContext())[0]
 tools["mark_sent"].group  # 'orders'
+tools["recheck_orders"](ToolContext())  # 'Wrong: []'
+tools["recheck_orders"](ToolContext(is_cancelled=lambda: True))  # 'Stopped after 0 orders. Wrong so far: []'
 ToolRecord.objects.filter(name="mark_sent", group__name="orders", asks="always").exists()  # True
 """,
         file="shop/llm_tools.py",
@@ -138,7 +144,7 @@ def test_test_your_tools(follow: Follow) -> None:
 
 def test_run_and_decide_in_code(follow: Follow, model: Model) -> None:
     model.says(calls("refund_order", number="2026-1138", amount="20.00"))
-    model.says(answer(json={"error": {"message": "slow down"}}, status=429))
+    model.says(answer(json={"error": {"message": "no such key"}}, status=401))
     model.says(text("Refunded."), text("Hello."))
     follow(
         HOW_TO / "run-and-decide-in-code.md",
@@ -146,6 +152,104 @@ def test_run_and_decide_in_code(follow: Follow, model: Model) -> None:
         "request = RequestFactory().post('/', {'question': 'Hello'})\nrequest.user = clerk",
         "refund(request).content  # b'Hello.'",
     )
+
+
+def test_continue_a_conversation(follow: Follow, model: Model) -> None:
+    model.says(text("It was delivered."), text("Yesterday."), text("You are welcome."))
+    follow(HOW_TO / "continue-a-conversation.md", "refused  # True", "again.answer  # 'You are welcome.'")
+
+    said = [[message["content"] for message in asked["messages"]] for asked in model.asked]
+    assert said[1] == ["Where is order 2026-1138?", "It was delivered.", "When was that?"]
+    assert len(said) == 3
+
+
+def test_cancel_a_run(follow: Follow, model: Model) -> None:
+    model.says(calls("refund_order", number="2026-1138", amount="20.00"))
+    follow(
+        HOW_TO / "cancel-a-run.md",
+        "from shop.models import Order",
+        "str(Order.objects.get())  # '2026-1138: 0.00 of 89.90 refunded'",
+    )
+
+
+def test_resolve_a_call_in_doubt(follow: Follow, model: Model) -> None:
+    model.says(calls("order_pickup", number="2026-1138"), text("The parcel is picked up on Tuesday."))
+    follow(HOW_TO / "resolve-a-call-in-doubt.md", "call.refresh_from_db()", "call.state  # 'succeeded'")
+
+    assert model.asked[-1]["messages"][-1]["content"] == "Pickup P-77 is booked for Tuesday."
+
+
+def test_follow_a_run(follow: Follow, model: Model) -> None:
+    model.says(calls("find_order", number="2026-1138"), text("It was delivered."))
+    model.says(said_beside("I will see to it.", "refund_order", number="2026-1138", amount="20.00"), text("Refunded."))
+    follow(
+        HOW_TO / "follow-a-run.md",
+        """
+import asyncio
+from django.test import AsyncRequestFactory
+from shop import views
+
+async def visitor():
+    return clerk
+
+async def visit(**headers):
+    request = AsyncRequestFactory().get("/", headers=headers)
+    request.auser = visitor
+    response = await views.story(request, run.pk)
+    return [line.decode() async for line in response]
+
+lines = asyncio.run(visit())
+lines[0]  # 'id: 1\\ndata: {"kind": "run.started", "text": null}\\n\\n'
+rest = asyncio.run(visit(**{"Last-Event-ID": "3"}))
+rest == lines[3:]  # True
+lines[-1].endswith('{"kind": "run.finished", "text": null}\\n\\n')  # True
+shown(llm.follow(run))  # 'Refunded.'
+""",
+    )
+
+
+def said_beside(content: str, name: str, **arguments: str) -> Behaviour:
+    call = {"id": "call_1", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+    return completion({"role": "assistant", "content": content, "tool_calls": [call]}, "tool_calls")
+
+
+BACKGROUND = HOW_TO / "run-in-the-background.md"
+DATABASE_QUEUE, CELERY, OWN_QUEUE = (block for block in blocks(BACKGROUND) if block.file == "settings.py")
+
+
+def set_up(shop: Project, place: Path, *settings: str) -> Project:
+    """The shop of the tutorial with more settings."""
+    project = shop.copied_to(place)
+    for added in settings:
+        project.add("settings.py", added)
+    return project
+
+
+def test_run_in_the_background(shop: Project, model: Model, tmp_path: Path) -> None:
+    assert model.server is not None
+    model.says(calls("find_order", number="2026-1138"), text("It was delivered."))
+    origin = f'LLM_FOUNDATION["PRIVATE_ORIGINS"] += ["{model.server.url}"]\n'
+    project = set_up(shop, tmp_path / "mysite", DATABASE_QUEUE.text, origin)
+    project.manage("migrate", "--verbosity", "0")
+    start, later = typed(BACKGROUND)
+    project.type_in(CONNECT.format(url=model.server.url), start)
+    assert model.asked == []
+    project.manage("db_worker", "--batch", "--no-reload")
+    project.type_in("from llm_foundation.models import Run", "run = Run.objects.get()", later)
+
+
+def test_run_in_the_background_with_celery(shop: Project, tmp_path: Path) -> None:
+    project = set_up(shop, tmp_path / "mysite", CELERY.text)
+    project.manage("check")
+    project.type_in(
+        "from django_tasks_fennel.app import app\napp.loader.import_default_modules()",
+        "'django_tasks:llm_foundation.runs.tasks.resume_run' in app.tasks  # True",
+    )
+
+
+def test_run_in_the_background_in_a_queue_of_its_own(shop: Project, tmp_path: Path) -> None:
+    project = set_up(shop, tmp_path / "mysite", DATABASE_QUEUE.text, OWN_QUEUE.text)
+    project.type_in("from llm_foundation.runs.tasks import resume_task", "resume_task().queue_name  # 'runs'")
 
 
 def test_parameters_of_a_configuration_are_all_named() -> None:
