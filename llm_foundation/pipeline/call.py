@@ -1,8 +1,8 @@
 """Sending one request and reading its answer, whole or as a stream; a sync and an async driver over the same steps."""
 
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Generator, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from llm_foundation.chat.completions import CompletionResponse
@@ -59,12 +59,17 @@ class ModelCall:
             answer = await client.asend(self._prepare(), limits=self.target.deadlines)
             return self._read(answer.status, answer.headers, answer.body)
 
-    def stream(self) -> Iterator[StreamEvent]:
+    def stream(self) -> Generator[StreamEvent, None, None]:
         """The events. What is wrong before contact is raised here, not at the first of them."""
+        call = self._streaming()
         with self.target.named_in_errors():
-            return self._events(self._prepare())
+            return call._events(call._prepare())
 
-    def _events(self, prepared: HTTPRequest) -> Iterator[StreamEvent]:
+    def _streaming(self) -> "ModelCall":
+        """The same, asking for a stream."""
+        return replace(self, request=self.request.model_copy(update={"stream": True}))
+
+    def _events(self, prepared: HTTPRequest) -> Generator[StreamEvent, None, None]:
         with self.target.named_in_errors(), client.open_stream(prepared, limits=self.target.deadlines) as answer:
             if not _is_stream(answer.status, answer.headers):
                 yield from _as_events(self._read(answer.status, answer.headers, answer.read()))
@@ -75,7 +80,10 @@ class ModelCall:
                     yield from decoder.feed(chunk)
             yield StreamCompleted(response=self._signed(decoder.finish()))
 
-    async def astream(self) -> AsyncGenerator[StreamEvent, None]:
+    def astream(self) -> AsyncGenerator[StreamEvent, None]:
+        return self._streaming()._aevents()
+
+    async def _aevents(self) -> AsyncGenerator[StreamEvent, None]:
         with self.target.named_in_errors():
             async with client.aopen_stream(self._prepare(), limits=self.target.deadlines) as answer:
                 if not _is_stream(answer.status, answer.headers):

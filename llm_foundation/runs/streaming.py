@@ -5,14 +5,14 @@ without a stream.
 """
 
 import re
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import aclosing, closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from math import inf
 from operator import attrgetter
 from time import monotonic
-from typing import Final, cast
+from typing import Final
 
 from asgiref.sync import sync_to_async
 
@@ -74,7 +74,7 @@ class StreamedCall:
 
     def _read(self) -> CompletionResponse:
         batch = _Batch()
-        with closing(cast("Generator[StreamEvent]", self._asking().stream())) as events:
+        with closing(self.call.stream()) as events:
             for event in events:
                 if isinstance(event, StreamCompleted):
                     return event.response
@@ -84,15 +84,12 @@ class StreamedCall:
         raise RuntimeError(_NO_END)
 
     async def _aread(self, batch: "_Batch") -> CompletionResponse:
-        async with aclosing(self._asking().astream()) as events:
+        async with aclosing(self.call.astream()) as events:
             async for event in events:
                 if isinstance(event, StreamCompleted):
                     return event.response
                 batch.add(event)
         raise RuntimeError(_NO_END)
-
-    def _asking(self) -> ModelCall:
-        return replace(self.call, request=self.call.request.model_copy(update={"stream": True}))
 
 
 _NO_END: Final = "A stream ended without its last event."

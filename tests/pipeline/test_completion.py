@@ -5,7 +5,7 @@ from contextlib import aclosing
 from typing import Any
 
 import pytest
-from asgiref.sync import sync_to_async
+from asgiref.sync import async_to_sync, sync_to_async
 
 from llm_foundation import ChatOptions, llm
 from llm_foundation.chat.stream import StreamCompleted, TextDelta, ToolCallDelta, ToolCallStarted
@@ -76,6 +76,24 @@ def test_a_stream_gives_the_text_as_it_comes_and_then_the_whole_response() -> No
     assert isinstance(last, StreamCompleted)
     assert (last.response.content, last.response.usage.input_tokens) == ("Hello.", 7)
     assert last.response.metadata["provider"] == "practice"
+
+
+async def _astreamed() -> None:
+    async with aclosing(llm.astream("support", "Hi")) as stream:
+        assert [event async for event in stream]
+
+
+@pytest.mark.parametrize(
+    "ask", [lambda: list(llm.stream("support", "Hi")), async_to_sync(_astreamed)], ids=["sync", "async"]
+)
+def test_who_wants_a_stream_asks_the_provider_for_one(ask: Any) -> None:
+    """A server that streams only on request would answer all at once, and everybody would wait."""
+    with desk() as here:
+        here.model.says(text("Hello."))
+        ask()
+        llm.chat("support", "Hi")
+        streamed, plain = here.model.asked
+    assert (streamed["stream"], "stream" in plain) == (True, False)
 
 
 def test_a_server_that_answers_a_stream_with_plain_json_is_understood() -> None:
