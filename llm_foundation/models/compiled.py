@@ -84,17 +84,18 @@ class Statement:
 
     sql: str
     places: tuple[Any, ...]
+    names: frozenset[str]
 
     @classmethod
     def of(cls, compiler: SQLCompiler) -> "Statement":
-        sql, places = compiler.as_sql()
-        return cls(sql, tuple(places))
+        sql, found = compiler.as_sql()
+        places: tuple[Any, ...] = tuple(found)
+        return cls(sql, places, frozenset(one.name for one in places if isinstance(one, Parameter)))
 
     def bind(self, values: Mapping[str, Any], connection: BaseDatabaseWrapper) -> list[Any]:
         """What stands in each place. Raises ``TypeError`` where the values are not those it has parameters for."""
-        names = {one.name for one in self.places if isinstance(one, Parameter)}
-        if values.keys() != names:
-            raise TypeError(f"This query takes {', '.join(sorted(names))}; it was given {', '.join(values)}.")
+        if values.keys() != self.names:
+            raise TypeError(f"This query takes {', '.join(sorted(self.names))}; it was given {', '.join(values)}.")
         return [one.bind(values, connection) if isinstance(one, Parameter) else one for one in self.places]
 
 

@@ -131,7 +131,7 @@ def _execution(held: HeldRun, waiting: OpenCall, policy: Policy) -> ToolExecutio
         is_cancelled=is_cancelled,
         report=report,
     )
-    return ToolExecution(tool, waiting.call.arguments, context, effect)
+    return ToolExecution(tool, waiting.call.arguments, context, effect, may_have_happened=row.may_have_happened)
 
 
 def _row(held: HeldRun, execution: ToolExecution) -> RunToolCall:

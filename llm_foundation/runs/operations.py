@@ -61,6 +61,7 @@ class ToolExecution:
     """``effect`` is the stricter of what the code says and what the run stored.
 
     ``start_by``, on the monotonic clock, is when a write may no longer begin: somebody else may have the run then.
+    ``may_have_happened`` says that an earlier attempt of the call may have taken effect.
     """
 
     tool: Tool
@@ -68,6 +69,7 @@ class ToolExecution:
     context: ToolContext
     effect: Effect
     start_by: float | None = None
+    may_have_happened: bool = False
 
     def run(self) -> ToolResult:
         """Call the tool; what it raises is the caller's to handle."""
@@ -101,7 +103,7 @@ def succeeded(result: ToolResult) -> ToolOutcome:
 def failed(execution: ToolExecution, error: Exception) -> ToolOutcome:
     """What a raised exception means for the call: it depends on what the tool does to the world."""
     tool = execution.tool.name
-    if isinstance(error, NotExecuted):
+    if isinstance(error, NotExecuted) and not execution.may_have_happened:  # else it speaks of this attempt only
         return ToolOutcome(CallState.FAILED, ToolResult(f"Error: {error}", is_error=True), detail=str(error))
     logger.error("Tool %s failed", tool, exc_info=error)
     detail = f"{type(error).__name__}: {error}"

@@ -47,12 +47,9 @@ class Reporter:
 
     ``keep`` writes lines, none to only ask, and gives whether the run is to be cancelled. ``interval``, in seconds, is
     the least time between two of them; 0 if nobody shall follow: then nothing is written, but a cancel is heard of.
-    ``lost`` and ``is_cancel_requested`` say what became known of the run while its tools were at work.
     """
 
     def __init__(self, keep: Callable[[Sequence[Delta]], bool], interval: float) -> None:
-        self.lost: RunLost | None = None
-        self.is_cancel_requested = False
         self._keep = keep
         self._interval = interval
         self._thread = get_ident()
@@ -61,6 +58,8 @@ class Reporter:
         self._working: set[UUID] = set()
         self._asked_at = -inf
         self._is_watched = False
+        self._is_cancel_requested = False
+        self._is_lost = False
 
     def hooks(self, call: UUID, effect: Effect) -> tuple[Callable[[str], None], Callable[[], bool]]:
         """``report`` and ``is_cancelled`` for the context of a call that is about to run.
@@ -69,7 +68,7 @@ class Reporter:
         the result. It hears of a cancel that was known before it began.
         """
         if effect is Effect.TRANSACTIONAL_WRITE:
-            return lambda text: None, lambda: self.is_cancel_requested
+            return lambda text: None, lambda: self._is_cancel_requested
         self._working.add(call)
         return partial(self._report, call), self._ask
 
@@ -93,9 +92,9 @@ class Reporter:
 
     def _ask(self) -> bool:
         self._is_watched = True
-        if self._may_write() and self.lost is None and self._silence >= ASK_EVERY:
+        if self._may_write() and not self._is_lost and self._silence >= ASK_EVERY:
             self._exchange()
-        return self.is_cancel_requested or self.lost is not None
+        return self._is_cancel_requested or self._is_lost
 
     async def _tick(self) -> None:
         if self._is_due:
@@ -108,7 +107,7 @@ class Reporter:
 
     @property
     def _is_due(self) -> bool:
-        if self.lost is not None:
+        if self._is_lost:
             return False
         if self._lines:
             return self._silence >= self._interval
@@ -124,10 +123,10 @@ class Reporter:
             lines, self._lines = self._lines, {}
         try:
             deltas = [Delta(EventKind.PROGRESS, text, call) for call, text in lines.items()]
-            self.is_cancel_requested |= self._keep(deltas)
+            self._is_cancel_requested |= self._keep(deltas)
             self._asked_at = monotonic()
-        except RunLost as lost:
-            self.lost = lost
+        except RunLost:
+            self._is_lost = True
         except Exception as error:  # noqa: BLE001  # whatever a database raises
             # Without its words, which may hold a password.
             logger.warning("What a tool reports cannot be kept now: %s", type(error).__qualname__)
