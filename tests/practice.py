@@ -75,12 +75,20 @@ class Model:
 
     def __init__(self) -> None:
         self.script: list[Behaviour] = []
+        self.rounds: tuple[Behaviour, ...] = ()
         self.server: Server | None = None
 
     def says(self, *answers: Behaviour) -> None:
         self.script += answers
 
+    def always_says(self, *rounds: Behaviour) -> None:
+        """The same in every conversation, by how far it has come: who asks once more hears the same once more."""
+        self.rounds = rounds
+
     def __call__(self, wire: Any) -> Behaviour:
+        if self.rounds:
+            messages = wire.request.json()["messages"]
+            return self.rounds[sum(message["role"] == "assistant" for message in messages)]
         return self.script.pop(0) if self.script else text("(the script has ended)")
 
     @property
@@ -162,11 +170,12 @@ def desk(*granted: str, slug: str = "support", **provider: Any) -> Iterator[Desk
         language_model = LanguageModel.objects.create(provider=connection, model_id="practice")
         configuration = Configuration.objects.create(slug=slug, name="Support", language_model=language_model)
         configuration.tools.set(ToolRecord.objects.filter(name__in=granted))
-        clerk, approver = _user("clerk", "change_group"), _user("approver", "change_group", "decide_toolcall")
+        clerk, approver = person("clerk", "change_group"), person("approver", "change_group", "decide_toolcall")
         yield Desk(model, configuration, clerk, approver)
 
 
-def _user(name: str, *permissions: str) -> User:
+def person(name: str, *permissions: str) -> User:
+    """Somebody with these permissions, by their codenames."""
     user = User.objects.create_user(name)
     user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
     return user

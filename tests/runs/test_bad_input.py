@@ -28,7 +28,7 @@ def test_a_provider_that_fails_ends_the_run_with_a_reason_and_the_question_stays
     behaviour: Behaviour, reason: str
 ) -> None:
     with desk("find_order") as here:
-        here.model.says(behaviour)
+        here.model.says(*[behaviour] * 4)  # once, and three times more where the provider may recover
         run = llm.run("support", "Where is order 1138?", user=here.clerk)
 
     run.refresh_from_db()
@@ -40,7 +40,7 @@ def test_a_provider_that_fails_ends_the_run_with_a_reason_and_the_question_stays
 
 def test_what_was_done_before_a_failure_stays_in_the_transcript() -> None:
     with desk("find_order") as here:
-        here.model.says(calls("find_order", number="1"), answer(json={"error": "down"}, status=503))
+        here.model.says(calls("find_order", number="1"), *[answer(json={"error": "down"}, status=503)] * 4)
         run = llm.run("support", "Where is order 1?", user=here.clerk)
 
     assert run.status == "failed"
@@ -115,15 +115,17 @@ def test_a_conversation_that_does_not_fit_the_window_says_so_and_is_not_sent() -
 
 def test_a_row_that_cannot_be_read_stops_its_own_run_and_keeps_its_data() -> None:
     from llm_foundation.models import RunMessage
-    from llm_foundation.runs.decisions import go_on
+    from llm_foundation.runs.tasks import enqueue
 
     with desk("refund_order") as here:
         here.model.says(calls("refund_order", number="1", amount="5"))
         run = llm.run("support", "Refund order 1", user=here.clerk)
         RunMessage.objects.filter(run=run, sequence=1).update(payload_sealed="gAAAAA broken")
         Run.objects.filter(pk=run.pk).update(status="queued")
-        go_on(run.pk)
+        enqueue(run.pk)
 
     run.refresh_from_db()
     assert (run.status, run.termination_reason) == ("failed", "unreadable")
-    assert run.messages.count() == 2
+    assert [row.sequence for row in run.messages.all()] == [1, 2, 3]
+    assert run.messages.get(sequence=1).payload_sealed == "gAAAAA broken"
+    assert run.messages.get(sequence=3).message.text == "Error: the run ended before this call was executed."

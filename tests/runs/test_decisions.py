@@ -188,9 +188,9 @@ def test_of_many_decisions_at_once_exactly_one_counts() -> None:
 
 def go_on(call: RunToolCall) -> Run:
     """Resume the run as whoever is free would."""
-    from llm_foundation.runs.decisions import go_on
+    from llm_foundation.runs.tasks import enqueue
 
-    go_on(call.run_id)
+    enqueue(call.run_id)
     return Run.objects.get(pk=call.run_id)
 
 
