@@ -42,7 +42,8 @@ class RunToolCall(models.Model):
     """One call of a run's transcript: what was asked for, how far it has come, and what came of it."""
 
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="calls", verbose_name=_("run"))
+    # Without an index of its own: the constraint below begins with it.
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="calls", verbose_name=_("run"), db_index=False)
     turn = models.PositiveIntegerField(_("turn"))
     index = models.PositiveIntegerField(_("place in the turn"))
     call_id = models.CharField(max_length=MAX_NAME, editable=False)

@@ -1,5 +1,6 @@
 """A run: one task from first message to final answer, stored."""
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
@@ -141,14 +142,14 @@ class Run(models.Model):
     @property
     def own_messages(self) -> tuple[ChatMessage, ...]:
         """Without those of the runs before it."""
-        return tuple(row.message for row in self.messages.order_by("sequence"))
+        return tuple(row.message for row in _sealed(self.messages.all()))
 
     def history(self) -> tuple[ChatMessage, ...]:
         """What was said in the runs that this one continues, oldest first, without their prompts."""
         if self.previous_id is None:
             return ()
         openings = dict(self._earlier_runs())
-        rows = RunMessage.objects.filter(run__in=openings).order_by("sequence")
+        rows = _sealed(RunMessage.objects.filter(run__in=openings))
         spoken: dict[UUID, list[ChatMessage]] = {run_id: [] for run_id in openings}
         for row in rows:
             if row.sequence > openings[row.run_id]:
@@ -202,11 +203,18 @@ class Run(models.Model):
         return Limit(self.truncated) if self.truncated else None
 
 
+def _sealed(messages: "models.QuerySet[RunMessage]") -> "Iterator[RunMessage]":
+    """In order, with what is needed to read them: other columns of a thousand rows take their time."""
+    for run_id, sequence, payload in messages.order_by("sequence").values_list("run", "sequence", "payload_sealed"):
+        yield RunMessage(run_id=run_id, sequence=sequence, payload_sealed=payload)
+
+
 class RunMessage(models.Model):
     """One message of the transcript; append-only."""
 
     id = models.BigAutoField(primary_key=True)
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="messages")
+    # Without an index of its own: the constraint below begins with it.
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="messages", db_index=False)
     sequence = models.PositiveBigIntegerField()
     payload_sealed = models.TextField(editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -235,7 +243,7 @@ class RunEvent(models.Model):
     """
 
     id = models.BigAutoField(primary_key=True)
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="events")
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="events", db_index=False)  # as above
     sequence = models.PositiveBigIntegerField()
     kind = models.CharField(_("event"), max_length=48)
     payload: Any = JSONTextField(default=dict)

@@ -16,7 +16,6 @@ from llm_foundation.runs.streaming import streamed
 def ask(held: HeldRun, step: AskModel) -> Steps[None]:
     """The answer is stored with the next step: with the fence of its first call, or with the end of the run."""
     call = held.plan.ask(held.state, step, high_water=held.high_water)
-    held.heed_cancel()
     held.cover(held.plan.seconds)
     started = monotonic()
     response = yield streamed(call, held.keep, settings.STREAM_INTERVAL)

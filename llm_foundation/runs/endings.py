@@ -10,7 +10,6 @@ from typing import Any, Final
 from django.utils import timezone
 
 from llm_foundation.chat.messages import ChatMessage
-from llm_foundation.exceptions import LLMFoundationError
 from llm_foundation.loop.states import RUN_TRANSITIONS, CallState, RunStatus
 from llm_foundation.models import Run, RunToolCall
 from llm_foundation.models.fields import readable
@@ -77,7 +76,7 @@ def _results_of_open_turn(run: Run, closed: Sequence[RunToolCall]) -> list[ChatM
     last = run.messages.order_by("-sequence").first()
     try:
         calls = last.message.tool_calls if last else ()
-    except LLMFoundationError:  # whatever cannot be read ends nevertheless, and keeps its data
+    except Exception:  # noqa: BLE001  # whatever cannot be read ends nevertheless, and keeps its data
         return []
     if not calls:
         return []
@@ -90,5 +89,5 @@ def _results_of_open_turn(run: Run, closed: Sequence[RunToolCall]) -> list[ChatM
 def _result(row: RunToolCall | None) -> str:
     try:
         return row.result if row else _NOT_EXECUTED
-    except LLMFoundationError:
+    except Exception:  # noqa: BLE001  # as above
         return _UNREADABLE

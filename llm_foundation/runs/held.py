@@ -80,11 +80,6 @@ class HeldRun:
             store.renew(self.run, seconds=seconds)
             self._covered_until = monotonic() + seconds
 
-    def heed_cancel(self) -> None:
-        """Look up where no commit has done so: what reads gave is stored with the next answer, which costs money."""
-        if self.outcomes and self._report(()):
-            raise CancelRequested
-
     def keep(self, deltas: Sequence[Delta]) -> None:
         """Let followers see what the model is saying. Raises ``CancelRequested`` between two pieces."""
         if self._report(deltas):

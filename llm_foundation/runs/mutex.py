@@ -9,7 +9,7 @@ count the run's revision, so a segment that finds the revision it knows need not
 """
 
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
@@ -35,7 +35,11 @@ class Standing(NamedTuple):
     revision: int
     next_message_sequence: int
     next_event_sequence: int
-    is_cancel_requested: bool
+    cancel_requested_at: datetime | None
+
+    @property
+    def is_cancel_requested(self) -> bool:
+        return self.cancel_requested_at is not None
 
     def first(self, changes: Changes) -> First:
         """Where the rows go that are counted already."""
@@ -46,6 +50,7 @@ class Standing(NamedTuple):
         run.revision = self.revision
         run.next_message_sequence = self.next_message_sequence
         run.next_event_sequence = self.next_event_sequence
+        run.cancel_requested_at = self.cancel_requested_at  # else the next one would find nothing new, and no cancel
 
 
 def take(run: Run, changes: Changes, *, seconds: float | None = None, more_events: int = 0, **fields: Any) -> Standing:
@@ -68,7 +73,7 @@ def take(run: Run, changes: Changes, *, seconds: float | None = None, more_event
             run.revision + 1,
             run.next_message_sequence + values["messages"],
             run.next_event_sequence + values["events"],
-            is_cancel_requested=run.cancel_requested_at is not None,
+            run.cancel_requested_at,
         )
     if not unknown.execute(columns, **values):
         raise RunLost(f"Run {run.pk} is no longer held by this segment; nothing was written.")
@@ -95,7 +100,7 @@ def write(run: Run, changes: Changes, **fields: Any) -> None:
         run.revision + 1,
         run.next_message_sequence + len(changes.messages),
         run.next_event_sequence + len(changes.events),
-        is_cancel_requested=run.cancel_requested_at is not None,
+        run.cancel_requested_at,
     )
     Run.objects.filter(pk=run.pk).update(
         revision=standing.revision,
@@ -110,7 +115,7 @@ def write(run: Run, changes: Changes, **fields: Any) -> None:
 def _standing(run_id: UUID) -> Standing:
     columns = ("revision", "next_message_sequence", "next_event_sequence", "cancel_requested_at")
     revision, next_message, next_event, requested_at = Run.objects.values_list(*columns).get(pk=run_id)
-    return Standing(revision, next_message, next_event, requested_at is not None)
+    return Standing(revision, next_message, next_event, requested_at)
 
 
 def show(run: Run, fields: Mapping[str, Any]) -> None:

@@ -1,7 +1,7 @@
 """The rows that hang on a run: its messages, events and calls. Written under the mutex, in one go."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from django.db import models
 from django.db.models.functions import Now
@@ -14,9 +14,6 @@ from llm_foundation.models.compiled_writes import CompiledInsert, CompiledUpdate
 from llm_foundation.runs.changes import Changes, Move
 from llm_foundation.runs.events import DELTAS, Delta, Event
 
-_A_FEW: Final = 50
-"""Rows that go into one statement on every database."""
-
 
 class First(NamedTuple):
     """The sequences of the first new message and the first new event."""
@@ -27,25 +24,24 @@ class First(NamedTuple):
 
 def write_run(run: Run, messages: Sequence[ChatMessage], events: Sequence[Event]) -> None:
     """A new run with what it begins with."""
-    writes = [_RUNS.write([run])]
-    if len(messages) <= _A_FEW:
-        writes.append(_MESSAGES.write(_message_rows(run, messages, 1)))
-        execute_together([*writes, _EVENTS.write(_event_rows(run, events, First()))])
-    else:
-        execute_together([*writes, _EVENTS.write(_event_rows(run, events, First()))])
-        _MESSAGES.execute(_message_rows(run, messages, 1))
+    first = First()
+    begun = [
+        *_MESSAGES.writes(_message_rows(run, messages, first.message)),
+        *_EVENTS.writes(_event_rows(run, events, first)),
+    ]
+    execute_together([_RUNS.write([run]), *begun])
 
 
 def write_rows(run: Run, changes: Changes, first: First) -> None:
     """Raises ``RunLost`` where a call is not where it was: a conditional UPDATE is true only if it changed its row."""
     if changes.forgets_deltas:
         RunEvent.objects.filter(run=run, kind__in=DELTAS).delete()
-    inserts: list[Write] = []
-    _insert(_MESSAGES, _message_rows(run, changes.messages, first.message), inserts)
-    _insert(_EVENTS, _event_rows(run, changes.events, first), inserts)
-    _insert(_CALLS, changes.new_calls, inserts)
-    moves = [_write_of(move) for move in changes.moves]
-    moved = execute_together([*inserts, *moves])[len(inserts) :]
+    inserts = [
+        *_MESSAGES.writes(_message_rows(run, changes.messages, first.message)),
+        *_EVENTS.writes(_event_rows(run, changes.events, first)),
+        *_CALLS.writes(changes.new_calls),
+    ]
+    moved = execute_together([*inserts, *map(_write_of, changes.moves)])[len(inserts) :]
     for count, move in zip(moved, changes.moves, strict=True):
         require_row(count, move.place["pk"])
 
@@ -61,13 +57,6 @@ def write_deltas(run: Run, deltas: Sequence[Delta], *, first: int) -> None:
 def require_row(changed: int, call: object) -> None:
     if not changed:
         raise RunLost(f"Call {call} has moved since it was read; nothing was written.")
-
-
-def _insert(insert: CompiledInsert[Any], rows: Sequence[Any], together: list[Write]) -> None:
-    if len(rows) > _A_FEW:
-        insert.execute(rows)
-    elif rows:
-        together.append(insert.write(rows))
 
 
 def _message_rows(run: Run, messages: Iterable[ChatMessage], first: int) -> list[RunMessage]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from django import db
-from django.contrib.auth import get_user_model
+from django.db import models
 
 from llm_foundation.exceptions import OwnerGone, RunLost
 from llm_foundation.loop.next_step import AnswerTurn, AskModel, AwaitDecisions, ExecuteCalls, Finish, next_step
@@ -24,11 +24,13 @@ from llm_foundation.runs.failures import what_failed
 from llm_foundation.runs.held import CancelRequested, HeldRun
 from llm_foundation.runs.verification import is_released
 
-# The owner never changes, but may go: the account is looked up, whatever the run still says of it.
-_OWNER: Final = CompiledQuery(
-    lambda: get_user_model()._base_manager.filter(pk=Parameter("user", get_user_model()._meta.pk))
+_STANDING: Final = CompiledQuery(
+    lambda: (
+        Run.objects.select_related("owner")
+        .only("cancel_requested_at", "owner")
+        .filter(pk=Parameter("run", models.UUIDField()))
+    )
 )
-
 
 PATIENCE: Final = 60.0
 """Seconds that the starter of a run waits for its provider; what takes longer is left to the workers."""
@@ -51,7 +53,7 @@ class Segment:
         self.retry: Retry | None = None
         self._is_awaited = is_awaited
         self._is_judged = is_judged
-        self._owner_is_fresh = True  # read with the run
+        self._is_fresh = True  # the run was read just now, and its owner with it
 
     @property
     def run(self) -> Run:
@@ -109,7 +111,7 @@ class Segment:
             return None, {}
         if not any(one.state.is_judged for one in state.open_turn) and (state.open_turn or state.is_over):
             return None, {}
-        self._read_owner()
+        self._look_up()
         policy = load_policy(self.run.configuration, user=self.run.owner)
         if state.open_turn:
             return policy, self._verdicts(policy)
@@ -117,14 +119,19 @@ class Segment:
         self.held.state = replace(state, offer=offer.definitions)
         return policy, {}
 
-    def _read_owner(self) -> None:
-        """Anew in each step: a segment may be long, and who lost a right has lost it now."""
-        if not self.run.has_owner:
-            return
-        if not self._owner_is_fresh:
-            self.run.owner = next(iter(_OWNER.fetch(user=self.run.owner_id)), None)
-        self._owner_is_fresh = False
-        if self.run.owner is None:
+    def _look_up(self) -> None:
+        """Anew in each step, since a segment may be long: who lost a right has lost it now, and a cancel is heard of
+        before another answer is paid for. What reads gave is stored with that answer, so no commit has told of one.
+        """
+        if not self._is_fresh:
+            stored = _STANDING.fetch(run=self.run.pk)
+            if not stored:
+                raise RunLost(f"Run {self.run.pk} was deleted.")
+            self.run.owner = stored[0].owner
+            if stored[0].cancel_requested_at is not None:
+                raise CancelRequested
+        self._is_fresh = False
+        if self.run.has_owner and self.run.owner is None:
             raise OwnerGone("The account of this run's owner was deleted; nobody acts in their place.")
 
     def _verdicts(self, policy: Policy) -> dict[str, GateDecision]:

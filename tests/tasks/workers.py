@@ -4,11 +4,12 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings as django_settings
+from django.contrib import admin
 from django.db import connection
 from django.test import modify_settings, override_settings
 
@@ -27,10 +28,21 @@ def handing_to(backend: str, **ours: Any) -> Iterator[None]:
     apps = [] if backend in (IMMEDIATE, DUMMY) else [app_of(backend)]
     tasks = {"default": {"BACKEND": backend, "QUEUES": []}}  # none named: any is right
     with (
-        modify_settings(INSTALLED_APPS={"append": apps}),
+        _also_installed(apps) if apps else nullcontext(),
         override_settings(TASKS=tasks, LLM_FOUNDATION={**django_settings.LLM_FOUNDATION, **ours}),
     ):
         yield
+
+
+@contextmanager
+def _also_installed(apps: list[str]) -> Iterator[None]:
+    """Their admin pages go with them: the site would look for apps that are not there any more."""
+    known = set(admin.site._registry)
+    try:
+        with modify_settings(INSTALLED_APPS={"append": apps}):
+            yield
+    finally:
+        admin.site.unregister(set(admin.site._registry) - known)
 
 
 def app_of(backend: str) -> str:
