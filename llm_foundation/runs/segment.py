@@ -11,8 +11,9 @@ from llm_foundation.exceptions import OwnerGone, RunLost
 from llm_foundation.loop.next_step import AnswerTurn, AskModel, AwaitDecisions, ExecuteCalls, Finish, next_step
 from llm_foundation.loop.state import GateDecision, OpenCall
 from llm_foundation.loop.states import CallState, RunStatus
-from llm_foundation.models import Run, RunToolCall
+from llm_foundation.models import Configuration, Run, RunToolCall
 from llm_foundation.models.compiled import CompiledQuery, Parameter
+from llm_foundation.pipeline.plan import plan_for
 from llm_foundation.policy.facts import Policy, load_policy
 from llm_foundation.runs import late, store, tasks
 from llm_foundation.runs.asking import ask
@@ -130,9 +131,16 @@ class Segment:
             self.run.owner = stored[0].owner
             if stored[0].cancel_requested_at is not None:
                 raise CancelRequested
+            self._plan_anew(stored[0].configuration.slug)
         self._is_fresh = False
         if self.run.has_owner and self.run.owner is None:
             raise OwnerGone("The account of this run's owner was deleted; nobody acts in their place.")
+
+    def _plan_anew(self, slug: str) -> None:
+        """Before another contact: the operator may have moved the configuration, or its provider to another zone."""
+        if not self.held.state.open_turn:
+            self.run.configuration = Configuration.objects.by_slug(slug)
+            self.held.plan = plan_for(self.run.configuration)
 
     def _verdicts(self, policy: Policy) -> dict[str, GateDecision]:
         """A call that a person released is allowed if the release still counts."""

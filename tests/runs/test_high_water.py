@@ -122,6 +122,23 @@ def test_a_run_whose_data_is_harmless_may_go_anywhere() -> None:
     assert how_it_ended(run) == ("completed", "answered")
 
 
+def test_a_provider_that_is_declared_external_while_a_tool_reads_is_not_asked_again() -> None:
+    """A segment may be long: where its data may go is looked up before each contact, not once."""
+    with desk() as here:
+
+        @tool(effect=Effect.READ_ONLY, data_class=DataClass.CONFIDENTIAL)
+        def find_pension() -> str:
+            """Meanwhile the operator finds out where the provider really runs."""
+            Provider.objects.update(trust_zone=TrustZone.EXTERNAL.value)
+            return SALARY
+
+        here.grant(find_pension)
+        here.model.says(calls("find_pension"), text("Never said."))
+        run = llm.run("support", "How much?", user=here.clerk)
+        assert (run.status, run.termination_reason, len(here.model.asked)) == ("failed", "trust_ceiling", 1)
+        assert_sound(run)
+
+
 def test_a_run_that_waits_for_its_provider_is_not_taken_to_another() -> None:
     with scene() as on, handing_to(DUMMY):
         run = on.ask("What does Ada earn?", LOOK, answer(status=503), mode="queue")
