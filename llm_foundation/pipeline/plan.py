@@ -41,9 +41,7 @@ class Plan:
         """How long one model call may take."""
         return self.target.deadlines.total
 
-    def begin(
-        self, messages: Sequence[ChatMessage], offer: Offer, *, history: Sequence[ChatMessage] = ()
-    ) -> LoopState:
+    def begin(self, messages: Sequence[ChatMessage], offer: Offer, *, history: Sequence[ChatMessage] = ()) -> LoopState:
         """``history`` is what an earlier run said, without its prompt.
 
         Raises ``InvalidMessage`` where the last word is the model's already: a run would end before it began.
