@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from time import monotonic, sleep
 from typing import Any, Final, TypedDict
 
+from asgiref.sync import sync_to_async
+
 from llm_foundation.conf import settings
 from llm_foundation.exceptions import InvalidArguments, InvalidResult, NotExecuted, ToolTimedOut
 from llm_foundation.loop.states import CallState
@@ -76,6 +78,9 @@ class ToolExecution:
         return execute(self.tool, self._validated(), self.context, **_bounds())
 
     async def arun(self) -> ToolResult:
+        """A sync tool waits for Django's one thread for sync code: whether it may still begin is asked there."""
+        if not self.tool.is_async:
+            return await sync_to_async(self.run, thread_sensitive=True)()
         return await aexecute(self.tool, self._validated(), self.context, **_bounds())
 
     def preview(self) -> tuple[str, ...]:
