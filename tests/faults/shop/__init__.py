@@ -1,0 +1,1 @@
+"""A shop whose tools count: each call of a write leaves one mark, in the database or outside."""
