@@ -19,4 +19,5 @@ DATABASES = {"default": database(os.environ.get("LLM_TEST_DATABASE_URL", ""))}
 # Another name than that of the tests that started this one: both may be at work at once.
 DATABASES["default"].setdefault("TEST", {}).setdefault("NAME", f"test_example_project_{os.getpid()}")
 
+LLM_FOUNDATION = {**LLM_FOUNDATION, "RETRY_DELAY": 0.01}  # noqa: F405  # the practice model fails as often as it is asked
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # fast; four users are made again and again

@@ -31,7 +31,7 @@ def anna(free_model_port) -> User:
         ("503", "provider:Overloaded", "is overloaded"),
         ("html", "provider:InvalidResponse", "cannot be read"),
         ("nothing", "provider:ConnectionFailed", "could not be reached"),
-        ("half", "provider:ConnectionFailed", "could not be reached"),
+        ("half", "provider:IncompleteStream", "stopped in the middle of its answer"),
     ],
 )
 def test_run_ends_with_the_reason_and_keeps_its_messages(anna, free_model_port, failure, reason, words):
