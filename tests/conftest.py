@@ -39,10 +39,12 @@ def delete_instead_of_truncating() -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave to SQLite what touches no database: it would only say the same thing again."""
-    if database_name() == "SQLite":
-        return
-    chosen = [item for item in items if uses_database(item)]
-    config.hook.pytest_deselected(items=[item for item in items if not uses_database(item)])
+    leaves_out_long = os.environ.get("LLM_TEST_LONG") == "no"
+    chosen = [item for item in items if database_name() == "SQLite" or uses_database(item)]
+    if leaves_out_long:
+        chosen = [item for item in chosen if item.get_closest_marker("long") is None]
+    kept = set(chosen)
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = chosen
 
 

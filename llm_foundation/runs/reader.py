@@ -104,7 +104,9 @@ class Reader:
 
 
 def _renew_connection() -> None:
-    """As Django does it around each request: a follower may be at it for hours."""
+    """As Django does it around each request: a follower may be at it for hours. A transaction needs the one it has."""
     connection = connections[DEFAULT_DB_ALIAS]
+    if connection.in_atomic_block:
+        return
     if connection.close_at is not None and monotonic() - connection.close_at > _GRACE:
         connection.close_if_unusable_or_obsolete()

@@ -12,6 +12,7 @@ RUNS = os.environ.get("LLM_FAULTS_RUNS", "200")
 SECONDS = os.environ.get("LLM_FAULTS_SECONDS", "25")
 
 
+@pytest.mark.long
 @pytest.mark.django_db
 def test_whatever_is_killed_no_effect_is_repeated_and_none_is_lost() -> None:
     report = kill("--runs", RUNS, "--seconds", SECONDS, "--patience", "120")

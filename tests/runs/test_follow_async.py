@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections.abc import Sequence
 from contextlib import aclosing
+from time import monotonic
 from typing import Any
 from uuid import uuid4
 
@@ -135,6 +136,10 @@ async def test_a_run_of_the_same_process_can_be_followed_while_its_tool_keeps_dj
     assert updates[-1].kind == "run.finished"
 
 
+def grow_old() -> None:
+    connection.close_at = monotonic() - 3600
+
+
 class InATestCase(TestCase):
     """What a test case has made is in a transaction that no other thread can see."""
 
@@ -149,6 +154,14 @@ class InATestCase(TestCase):
         run = await sync_to_async(finished)(self.here)
         updates = await all_of(run)
         assert updates[-1].kind == "run.finished"
+
+    async def test_a_connection_that_is_old_stays_the_one_of_its_transaction(self) -> None:
+        """Django closes one that is in a transaction just as one that is broken, and the transaction with it."""
+        run = await sync_to_async(finished)(self.here)
+        await sync_to_async(grow_old)()
+        updates = await all_of(run)
+        assert updates[-1].kind == "run.finished"
+        assert await Run.objects.acount() == 1
 
     async def test_a_run_that_is_not_there_is_not_found(self) -> None:
         with pytest.raises(Run.DoesNotExist):

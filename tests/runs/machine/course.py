@@ -10,7 +10,7 @@ from llm_foundation.runs.runtime import Mode
 from tests.runs.machine import jobs
 from tests.runs.machine.hosts import Host, Job
 from tests.runs.machine.orders import Order
-from tests.runs.machine.world import LONG, World
+from tests.runs.machine.world import AGES, World
 
 MOST_JOBS: Final = 80
 
@@ -39,7 +39,7 @@ def next_job(world: World, run: Run | None, *, mode: Mode = "queue", approving: 
         return jobs.resume(world.mail.pop(0))
     if waiting := RunToolCall.objects.filter(state__in=(CallState.PENDING, CallState.IN_DOUBT)).first():
         return _said(world, waiting, approving)
-    world.let_pass(LONG)
+    world.let_pass(AGES)
     return jobs.sweep
 
 
@@ -47,7 +47,7 @@ def _said(world: World, call: RunToolCall, approving: bool) -> Job:
     if call.state == CallState.PENDING:
         is_shown = not (call.preview and call.preview["failed"])  # what nobody can see, nobody can approve
         return (jobs.approve if approving and is_shown else jobs.deny)(call.pk, call.digest)
-    world.let_pass(LONG)  # before that, nobody can know
+    world.let_pass(AGES)  # before that, nobody can know
     return jobs.resolve(call.pk, what_happened(world, call))
 
 
@@ -55,8 +55,8 @@ def what_happened(world: World, call: RunToolCall) -> str:
     return "happened" if world.sent[call.call_id] else "did_not_happen"
 
 
-def let_go(hosts: Sequence[Host]) -> None:
-    """Those that are held wake up, and go on as if nothing had happened."""
+def let_go(hosts: Sequence[Host], *, with_locks: bool = False) -> None:
+    """Those that are held wake up, and go on as if nothing had happened. ``with_locks``: only they."""
     for host in hosts:
-        if not host.is_free:
+        if not host.is_free and (host.has_locks or not with_locks):
             host.go_on(Order())

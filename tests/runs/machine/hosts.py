@@ -44,6 +44,7 @@ class Host:
         self.crimes: list[str] = []
         self.story: list[str] = []
         self.is_in_tool = False
+        self.has_locks = False  # of a transaction in which it is held: as long as it lives, its run is nobody else's
         self._place = ""  # where it is held; empty while it has nothing to do
         self._resumed: list[tuple[float, float]] = []  # when it went on, by its own clock and by the world's
         self._is_dead = self._is_unwatched = False
@@ -62,8 +63,7 @@ class Host:
 
     def enter(self, world: World) -> None:
         """Begin anew, wherever the last example left it."""
-        while not self.is_free:
-            self.go_on(Order(0, End.DEAD))
+        self._die()
         self.world, self.crimes, self.story = world, [], []
 
     def begin(self, job: Job, order: Order) -> None:
@@ -81,8 +81,13 @@ class Host:
         self._wait()
 
     def dismiss(self) -> None:
+        self._die()
         self._jobs.put(None)
         self._thread.join(TOO_LONG)
+
+    def _die(self) -> None:
+        while not self.is_free:
+            self.go_on(Order(0, End.DEAD))
 
     def _wait(self) -> None:
         try:
@@ -173,9 +178,10 @@ class Host:
                 self._order = Order()
 
     def _hold(self, kind: str) -> None:
-        self._place = kind
+        self._place, self.has_locks = kind, connection.in_atomic_block and not self._begins_transaction
         self._reports.put(None)
         self._order = self._orders.get()
+        self.has_locks = False
         self._remember()
         # What it is held at happens next; held again, it has come one moment further.
         if self._order.end is End.HELD and self._order.moments is not None:

@@ -86,7 +86,8 @@ def _perform(host: Host, operation: Any) -> Any:
         case Pause(seconds):
             return host.sleep(seconds)
         case StreamedCall(call, keep):
-            keep([Delta(EventKind.TEXT, "Let"), Delta(EventKind.REASONING, "hm")])
+            if host.world.is_new(call.request.messages):
+                keep([Delta(EventKind.TEXT, "Let"), Delta(EventKind.REASONING, "hm")])
             return host.world.answer(call.request.messages)
     return host.world.answer(operation.request.messages)
 

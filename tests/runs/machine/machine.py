@@ -33,7 +33,7 @@ from tests.runs.machine.hosts import Host, Job
 from tests.runs.machine.orders import Order
 from tests.runs.machine.toolbox import NAMES
 from tests.runs.machine.witness import Witness
-from tests.runs.machine.world import LONG, Planned, World
+from tests.runs.machine.world import AGES, Planned, World
 
 
 class RunMachine(RuleBasedStateMachine):
@@ -56,8 +56,7 @@ class RunMachine(RuleBasedStateMachine):
     @initialize(script=SCRIPTS, mode=MODES, limit=ORDERS, mood=MOODS, flags=FLAGS)
     def start(self, script: list[list[Planned]], mode: Mode, limit: Limit, mood: str, flags: tuple[bool, ...]) -> None:
         self.world.script = script
-        self.wakes_early, self.is_approving, *two = flags
-        self.may_be_cancelled = all(two)
+        self.wakes_early, self.is_approving, self.may_be_cancelled = flags
         self._begin(jobs.start(mode=mode), 0, limit, mood)
 
     # --- Workers ------------------------------------------------------------------------------------------------------
@@ -92,7 +91,7 @@ class RunMachine(RuleBasedStateMachine):
     def overtake(self, host: int, limit: Limit, last: Limit) -> None:
         """Somebody else takes the run over from one who is held for too long; then that one wakes up."""
         late = self.held[host % len(self.held)]
-        self.world.let_pass(LONG)
+        self.world.let_pass(AGES)
         self._begin(jobs.sweep, host, ALL)
         self._begin(self._resume(), host, limit)
         self.witness.look()
@@ -126,9 +125,9 @@ class RunMachine(RuleBasedStateMachine):
         self.is_calm = False
         match what:
             case "a while":
-                self.world.let_pass((20.0, 130.0, 800.0, LONG)[which % 4])
+                self.world.let_pass((20.0, 130.0, 800.0, AGES)[which % 4])
             case "a jump":
-                self.world.jump((100.0, LONG, -100.0, -LONG)[which % 4])
+                self.world.jump((100.0, AGES, -100.0, -AGES)[which % 4])
             case "no mail":
                 self.world.has_mail = not self.world.has_mail
             case "a tool":
@@ -153,8 +152,7 @@ class RunMachine(RuleBasedStateMachine):
             return
         self.world.mood, self.world.has_mail = "planned", True
         shop.switch_on()
-        if self.wakes_early:
-            let_go(self.hosts)
+        let_go(self.hosts, with_locks=not self.wakes_early)
         walk(self.rescuer, self.world, Order(), self.witness.look, approving=self.is_approving)
         let_go(self.hosts)
         self.witness.look_back((*self.hosts, self.rescuer))

@@ -11,12 +11,14 @@ import pytest
 
 from llm_foundation.models import Run, RunEvent
 from llm_foundation.runs.runtime import Mode
-from tests.runs.machine import shop
+from tests.runs.machine import jobs, shop
 from tests.runs.machine.course import let_go, walk
 from tests.runs.machine.hosts import Host
 from tests.runs.machine.orders import End, Order
 from tests.runs.machine.witness import Witness
-from tests.runs.machine.world import Planned, World
+from tests.runs.machine.world import AGES, Planned, World
+
+pytestmark = pytest.mark.long
 
 Script = Sequence[Sequence[Planned]]
 
@@ -58,6 +60,7 @@ def overtake(hosts: list[Host], script: Script, order: Order, later: Order) -> i
     first, second, third, _ = hosts
     world, witness = begin(hosts, script)
     walk(first, world, order, witness.look)
+    knock(first, second)
     walk(second, world, later, witness.look)
     for late in (first, second):
         let_go([late])
@@ -72,10 +75,21 @@ def harm(hosts: list[Host], script: Script, order: Order, mode: Mode) -> int | N
     first, second, *_ = hosts
     world, witness = begin(hosts, script)
     walk(first, world, order, witness.look, mode=mode)
+    knock(first, second)
     walk(second, world, Order(), witness.look)
     let_go(hosts)
     look_back(hosts, witness)
     return order.overdue
+
+
+def knock(first: Host, second: Host) -> None:
+    """A transactional tool at work keeps its run, whatever the lease says, and nobody waits for it."""
+    if first.has_locks:
+        second.world.let_pass(AGES)
+        second.begin(jobs.sweep, Order())
+        assert second.error is None
+        assert Run.objects.get().status == "running"
+        let_go([first])
 
 
 def begin(hosts: list[Host], script: Script) -> tuple[World, Witness]:

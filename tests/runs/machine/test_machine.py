@@ -5,12 +5,15 @@
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from tests.conftest import database_name
 from tests.runs.machine.hosts import Host
 from tests.runs.machine.machine import RunMachine
+
+pytestmark = pytest.mark.long
 
 
 def test_no_write_is_repeated_and_none_is_lost(hosts: list[Host]) -> None:

@@ -11,7 +11,17 @@ from llm_foundation.tools import DataClass, Effect, NotExecuted, Tool, ToolConte
 from tests.runs.machine.hosts import this_host
 from tests.runs.machine.world import Start
 
-ENDINGS: Final = ("well", "fails before", "fails after", "refuses", "error", "speaks", "garbled")
+ENDINGS: Final = (
+    "well",
+    "fails before",
+    "fails after",
+    "fails after, then refuses",
+    "refuses",
+    "error",
+    "speaks",
+    "garbled",
+)
+"""How a call ends; its later attempts end well where nothing else is said."""
 
 
 def make_tools() -> dict[str, Tool]:
@@ -75,15 +85,15 @@ def _perform(name: str, act: Callable[[ToolContext], None], context: ToolContext
 
 
 def _begin(name: str, context: ToolContext, ending: str) -> str:
-    """Note that the tool has begun. A call ends as planned the first time, and well from then on."""
+    """Note that the tool has begun, and give how this attempt ends."""
     world = this_host().world
     with this_host().unwatched():
         rows = RunToolCall.objects.filter(run=context.run_id, call_id=context.call_id)
         standing = rows.values_list("state", "repeats", "attempt").get()
-    is_first = not world.has_begun(context.call_id)
+    earlier = sum(start.call == context.call_id for start in world.starts)
     world.starts.append(Start(context.call_id, name, context.idempotency_key, *standing))
     this_host().moment("the tool has begun")
-    return ending if is_first else "well"
+    return (*ending.split(", then "), *["well"] * earlier)[earlier]
 
 
 def _send(context: ToolContext) -> None:

@@ -20,7 +20,7 @@ WAITING: Final = {
     RunStatus.IN_DOUBT: CallState.IN_DOUBT,
 }
 _SAYS_THAT_IT_ENDED: Final = ("call.refused", "call.settled", "call.resolved", "call.decided")
-_UNTOUCHED: Final = ("not executed", "before this call was executed")
+_UNTOUCHED: Final = ("not executed", "before this call was executed", "not today", "no such place")
 
 
 class Witness:

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from django.db import connection, transaction
 from django.db.models import F
@@ -15,12 +15,12 @@ from llm_foundation.chat.tool_calls import ToolCall
 from llm_foundation.exceptions import AuthenticationFailed, RateLimited
 from llm_foundation.models import Run, RunToolCall
 
-LONG: Final = 3_600.0
+AGES: Final = 3_600.0
 """Seconds after which every lease and every deadline is over."""
 
 
 class Planned(NamedTuple):
-    """A call that the model will make, and how it ends at its first attempt. ``id`` as the provider gives it."""
+    """A call that the model will make, and how it ends. ``id`` as the provider gives it."""
 
     tool: str
     ending: str = "well"
@@ -53,9 +53,7 @@ class World:
     starts: list[Start] = field(default_factory=list)
     sent: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     """How often a tool that reaches outside has taken effect, by call."""
-
-    def has_begun(self, call: str) -> bool:
-        return any(start.call == call for start in self.starts)
+    _longest: int = 0
 
     def post(self, run_id: str) -> None:
         if not self.has_mail:
@@ -63,6 +61,11 @@ class World:
         self.mail.append(run_id)
 
     # --- The model ----------------------------------------------------------------------------------------------------
+    def is_new(self, messages: Sequence[ChatMessage]) -> bool:
+        """Whether the model is asked this for the first time; only then does it show what it is about to say."""
+        known, self._longest = self._longest, max(self._longest, len(messages))
+        return len(messages) > known
+
     def answer(self, messages: Iterable[ChatMessage]) -> CompletionResponse:
         """A function of the transcript and the mood."""
         turn = sum(bool(message.tool_calls) for message in messages)
@@ -108,19 +111,16 @@ def _call(turn: int, index: int, planned: Planned) -> ToolCall:
 def shift(seconds: float) -> None:
     """What is to come comes so much sooner, and what was is so much longer ago."""
     gone = timedelta(seconds=seconds)
-    for model, columns in _TIMES:
-        rows = model.objects.all()
-        if model is RunToolCall and connection.features.has_select_for_update_skip_locked:
-            with transaction.atomic():  # a transactional tool that is held has its own call's row
-                rows = model.objects.filter(
-                    pk__in=list(rows.select_for_update(skip_locked=True).values_list("pk", flat=True))
-                )
-                rows.update(**{column: F(column) - gone for column in columns})
-        else:
-            rows.update(**{column: F(column) - gone for column in columns})
+    with transaction.atomic():
+        Run.objects.update(**{column: F(column) - gone for column in _OF_RUNS})
+        free = RunToolCall.objects.all()
+        if (
+            connection.features.has_select_for_update_skip_locked
+        ):  # a transactional tool that is held has its call's row
+            locked = free.select_for_update(skip_locked=True).values_list("pk", flat=True)
+            free = free.filter(pk__in=list(locked))
+        free.update(**{column: F(column) - gone for column in _OF_CALLS})
 
 
-_TIMES: Final[Sequence[tuple[Any, Sequence[str]]]] = (
-    (Run, ("lease_expires_at", "not_before", "enqueued_at", "cancel_requested_at")),
-    (RunToolCall, ("deadline_at", "started_at", "pending_since")),
-)
+_OF_RUNS: Final = ("lease_expires_at", "not_before", "enqueued_at", "cancel_requested_at")
+_OF_CALLS: Final = ("deadline_at", "started_at", "pending_since")
