@@ -35,8 +35,8 @@ def cancel(run: Run | UUID | str, *, by: "User") -> Run:
 def require_may_cancel(run: Run, person: "User | None") -> None:
     """Owner and starter may cancel their run; others need the permission."""
     who: Any = person
-    is_theirs = who is not None and who.is_active and who.pk in (run.owner_id, run.starter_id)
-    if not is_theirs and not (who is not None and who.is_active and who.has_perm(CANCEL)):
+    is_active = who is not None and who.is_active and who.pk is not None  # or those who are gone would be the same
+    if not is_active or not (who.pk in (run.owner_id, run.starter_id) or who.has_perm(CANCEL)):
         message = _("Cancelling somebody else's run needs the permission “%(permission)s”.") % {"permission": CANCEL}
         raise RunNotPermitted(message, rule="permission")
 

@@ -3,7 +3,20 @@
 from datetime import timedelta
 from typing import Any
 
-from django.db.models.functions import Now
+from django.db.models import functions
+
+
+class Now(functions.Now):
+    """The moment of the statement.
+
+    MariaDB and MySQL would say it in the time zone of the session, while Django reads what is stored as UTC: people
+    would be told another hour, and sessions of two time zones would take each other's leases for over.
+    """
+
+    def as_mysql(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        if connection.timezone_name != "UTC":
+            return super().as_mysql(compiler, connection, **context)
+        return self.as_sql(compiler, connection, template="UTC_TIMESTAMP(6)", **context)
 
 
 def now() -> Any:

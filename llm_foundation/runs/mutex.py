@@ -15,7 +15,6 @@ from uuid import UUID
 
 from django.db import models
 from django.db.models import F
-from django.db.models.functions import Now
 
 from llm_foundation.conf import settings
 from llm_foundation.exceptions import RunLost
@@ -23,6 +22,7 @@ from llm_foundation.loop.states import RunStatus
 from llm_foundation.models import Run
 from llm_foundation.models.compiled import CompiledQuery, Parameter
 from llm_foundation.models.compiled_writes import CompiledUpdate
+from llm_foundation.runs import clock
 from llm_foundation.runs.changes import Changes
 from llm_foundation.runs.rows import First, write_rows
 
@@ -136,7 +136,7 @@ def _taking(*, moved: bool, renews: bool) -> CompiledUpdate:
             "next_message_sequence": F("next_message_sequence") + Parameter("messages", models.IntegerField()),
             "next_event_sequence": F("next_event_sequence") + Parameter("events", models.IntegerField()),
         }
-        lease = {"lease_expires_at": Now() + Parameter("seconds", models.DurationField())}
+        lease = {"lease_expires_at": clock.now() + Parameter("seconds", models.DurationField())}
         unmoved = {} if moved else {"revision": Parameter("revision", models.BigIntegerField())}
         return held.filter(**unmoved), counted | (lease if renews else {})
 

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from django.db import models
-from django.db.models.functions import Now
 
 from llm_foundation.chat.messages import ChatMessage
 from llm_foundation.exceptions import RunLost
 from llm_foundation.models import Run, RunEvent, RunMessage, RunToolCall
 from llm_foundation.models.compiled import Parameter
 from llm_foundation.models.compiled_writes import CompiledInsert, CompiledUpdate, Write, execute_together
+from llm_foundation.runs import clock
 from llm_foundation.runs.changes import Changes, Move
 from llm_foundation.runs.events import DELTAS, Delta, Event
 
@@ -103,7 +103,7 @@ _EVENTS: Final = CompiledInsert(RunEvent)
 _CALLS: Final = CompiledInsert(RunToolCall)
 _MOVE: Final = CompiledUpdate(lambda: (_place(), {}))
 _FENCE: Final = CompiledUpdate(
-    lambda: (_place(), {"deadline_at": Now() + Parameter("seconds", models.DurationField())})
+    lambda: (_place(), {"deadline_at": clock.now() + Parameter("seconds", models.DurationField())})
 )
 _SETTLE: Final = CompiledUpdate(
     lambda: (

@@ -27,8 +27,8 @@ from llm_foundation.runs.verification import is_released
 
 _STANDING: Final = CompiledQuery(
     lambda: (
-        Run.objects.select_related("owner")
-        .only("cancel_requested_at", "owner")
+        Run.objects.select_related("owner", "configuration")
+        .only("cancel_requested_at", "owner", "configuration__slug")
         .filter(pk=Parameter("run", models.UUIDField()))
     )
 )
@@ -54,7 +54,7 @@ class Segment:
         self.retry: Retry | None = None
         self._is_awaited = is_awaited
         self._is_judged = is_judged
-        self._is_fresh = True  # the run was read just now, and its owner with it
+        self._is_fresh = not is_judged  # a new run's owner is whom the starter named, however old that object is
 
     @property
     def run(self) -> Run:

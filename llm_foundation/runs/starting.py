@@ -35,7 +35,7 @@ class Start:
     slug: str
     messages: tuple[ChatMessage, ...]
     user: "User | None"
-    tools: "tuple[str | Tool, ...] | None"
+    tools: "Iterable[str | Tool] | None"
     unattended: bool
     previous: Run | None
     key: str | None
@@ -76,6 +76,8 @@ class Start:
 
     def _made(self, plan: Plan, offer: Offer, high_water: DataClass) -> Run:
         owner: Any = self.user  # whatever model the project has for its users
+        if owner is not None and owner.pk is None:
+            raise InvalidMessage("must be a user who is stored: this one was never saved, or was deleted", field="user")
         run = Run(
             configuration=plan.configuration,
             owner=owner,
@@ -131,7 +133,7 @@ def start_of(
         slug=slug,
         messages=conversation,
         user=user,
-        tools=None if tools is None else tuple(tools),
+        tools=tools if tools is None or isinstance(tools, str) else tuple(tools),  # a text is refused as a whole
         unattended=unattended,
         previous=None if continues is None else _previous(continues, user),
         key=_key(idempotency_key),
@@ -158,8 +160,7 @@ def _require_from_user(messages: Sequence[ChatMessage]) -> None:
 
 def _previous(continues: Run | UUID | str, user: "User | None") -> Run:
     previous = find_run(continues)
-    is_ownerless = user is None and not previous.has_owner
-    if not is_ownerless and (user is None or user.pk != previous.owner_id):
+    if not _is_theirs(previous, user):
         raise RunNotPermitted(
             f"Run {previous.pk} can be continued by its owner only; pass that user as user=…", rule="owner"
         )
@@ -169,6 +170,13 @@ def _previous(continues: Run | UUID | str, user: "User | None") -> Run:
             " cancel it."
         )
     return previous
+
+
+def _is_theirs(run: Run, user: "User | None") -> bool:
+    """A run whose owner is gone is nobody's: neither of who comes without a user nor of one who was never stored."""
+    if user is None:
+        return not run.has_owner
+    return user.pk is not None and user.pk == run.owner_id
 
 
 def _key(key: str | None) -> str | None:

@@ -1,7 +1,7 @@
 """Take over runs whose process was lost, and hand out again what no worker has taken."""
 
 from argparse import ArgumentParser
-from threading import Event
+from threading import TIMEOUT_MAX, Event
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -27,7 +27,7 @@ class Command(BaseCommand):
         if every is None:
             self._tell(recover(), quiet=verbosity == 0)
             return
-        if every <= 0:
+        if not 0 < every <= TIMEOUT_MAX:  # which NaN is not, either
             raise CommandError("--every must be a number of seconds above 0.")
         with stops_on_signals() as stopped:
             self._sweep(stopped, every, verbosity)
