@@ -17,6 +17,7 @@ from llm_foundation.chat.options import ChatOptions
 from llm_foundation.conf import settings
 from llm_foundation.exceptions import SecretUnavailable, UnknownConfiguration, UnusableConfiguration
 from llm_foundation.loop.limits import RunLimits
+from llm_foundation.models.approval_rules import ApprovalRules
 from llm_foundation.models.compiled import CompiledQuery, Parameter
 from llm_foundation.models.fields import JSONTextField
 from llm_foundation.models.language_models import LanguageModel
@@ -98,7 +99,7 @@ _BY_SLUG_AND_USER: Final = CompiledQuery(_by_slug_and_user)
 _FALLBACKS: Final = CompiledQuery(_fallbacks)
 
 
-class Configuration(Timestamped):
+class Configuration(ApprovalRules, Timestamped):
     slug = models.SlugField(
         _("name in code"),
         max_length=64,
@@ -231,8 +232,11 @@ class Configuration(Timestamped):
             )
 
     def clean(self) -> None:
-        super().clean()
         problems: dict[str, Any] = {}
+        try:
+            super().clean()
+        except ValidationError as error:
+            error.update_error_dict(problems)
         try:
             _read_options(self.options)
         except ValueError as error:

@@ -18,12 +18,13 @@ from llm_foundation.policy.facts import Policy, load_policy
 from llm_foundation.runs import late, store, tasks
 from llm_foundation.runs.asking import ask
 from llm_foundation.runs.backoff import retry_delay
-from llm_foundation.runs.drivers import Steps
+from llm_foundation.runs.drivers import Interrupted, Steps
 from llm_foundation.runs.events import EventKind, event
 from llm_foundation.runs.executing import execute
 from llm_foundation.runs.failures import what_failed
+from llm_foundation.runs.giving_back import give_back
 from llm_foundation.runs.held import CancelRequested, HeldRun
-from llm_foundation.runs.verification import is_released
+from llm_foundation.runs.verification import is_input_enough, verdict_on
 
 _STANDING: Final = CompiledQuery(
     lambda: (
@@ -73,6 +74,9 @@ class Segment:
         except RunLost:
             late.settle(self.run, self.held.outcomes)
             raise
+        except Interrupted:
+            give_back(self.held)
+            raise
         except db.Error:
             raise
         except Exception as error:  # noqa: BLE001  # a run never ends without a reason
@@ -96,7 +100,7 @@ class Segment:
                     held.changes.messages += held.state.results
                     held.state = held.state.after_turn()
                 case AwaitDecisions(waiting):
-                    if self._suspend(waiting):
+                    if self._suspend(waiting, verdicts):
                         return
                 case Finish(truncated):
                     return self._complete(f"limit:{truncated}" if truncated else "answered")
@@ -113,7 +117,9 @@ class Segment:
         if not any(one.state.is_judged for one in state.open_turn) and (state.open_turn or state.is_over):
             return None, {}
         self._look_up()
-        policy = load_policy(self.run.configuration, user=self.run.owner)
+        policy = load_policy(
+            self.run.configuration, user=self.run.owner, run_id=self.run.pk, read_history=lambda: state.messages
+        )
         if state.open_turn:
             return policy, self._verdicts(policy)
         offer = policy.offer(self.run.offer, high_water=self.held.high_water, unattended=self.run.unattended)
@@ -143,30 +149,19 @@ class Segment:
             self.held.plan = plan_for(self.run.configuration)
 
     def _verdicts(self, policy: Policy) -> dict[str, GateDecision]:
-        """A call that a person released is allowed if the release still counts."""
         return {
-            waiting.call.id: policy.judge_call(
-                waiting.call,
-                offered=self.run.offer,
-                high_water=self.held.high_water,
-                released=waiting.state is CallState.READY and self._is_released(waiting, policy),
-                unattended=self.run.unattended,
-            )
+            waiting.call.id: verdict_on(self.run, self.held.rows[waiting.call.id], waiting, policy=policy)
             for waiting in self.held.state.open_turn
             if waiting.state.is_judged
         }
 
-    def _is_released(self, waiting: OpenCall, policy: Policy) -> bool:
-        row = self.held.rows[waiting.call.id]
-        return is_released(self.run, row, policy.tools.get(row.tool_name), policy=policy)
-
-    def _suspend(self, waiting: Sequence[OpenCall]) -> bool:
+    def _suspend(self, waiting: Sequence[OpenCall], verdicts: Mapping[str, GateDecision]) -> bool:
         """Let go of the run; false where a decision came first, and the segment goes on with it."""
         held = self.held
-        in_doubt = any(one.state is CallState.IN_DOUBT for one in waiting)
-        status = RunStatus.IN_DOUBT if in_doubt else RunStatus.WAITING_FOR_APPROVAL
+        status = self._waiting_status(waiting, verdicts)
         changes = held.take_changes()
-        seen = {held.rows[one.call.id].pk: one.state for one in waiting}
+        shown = [(held.rows[one.call.id], one.state) for one in waiting]
+        seen = {row.pk: (state, row.digest) for row, state in shown}
         leaving = replace(changes, events=[*changes.events, event(EventKind.WAITING, status=status.value)])
         if store.suspend(self.run, leaving, status=status, seen=seen):
             return True
@@ -174,6 +169,14 @@ class Segment:
         stored = RunToolCall.objects.in_bulk(list(seen))
         held.moved({one.call.id: stored[held.rows[one.call.id].pk] for one in waiting})
         return False
+
+    def _waiting_status(self, waiting: Sequence[OpenCall], verdicts: Mapping[str, GateDecision]) -> RunStatus:
+        if any(one.state is CallState.IN_DOUBT for one in waiting):
+            return RunStatus.IN_DOUBT
+        rows = self.held.rows
+        if all(is_input_enough(rows[one.call.id], verdicts[one.call.id]) for one in waiting):
+            return RunStatus.WAITING_FOR_INPUT
+        return RunStatus.WAITING_FOR_APPROVAL
 
     def _complete(self, reason: str) -> None:
         self.held.changes.events.append(event(EventKind.FINISHED, status=RunStatus.COMPLETED.value, reason=reason))
@@ -197,6 +200,6 @@ class Segment:
         )
         is_awaited = self._is_awaited and delay <= PATIENCE
         is_told = is_awaited or tasks.can_defer()
-        store.requeue(self.run, self.held.take_changes(), delay=delay, is_told=is_told)
+        store.requeue(self.run, self.held.take_changes(), delay=delay, failures=failures, is_told=is_told)
         if self.run.status == RunStatus.QUEUED:
             self.retry = Retry(delay, is_awaited)

@@ -40,12 +40,12 @@ def test_real_model_calls_a_tool_waits_for_a_person_and_answers(small_model, fre
     out = io.StringIO()
     call_command("shop_demo", "--model", "local", "--check", stdout=out)
 
-    run, denied = Run.objects.order_by("created_at")
+    run, corrected, denied = Run.objects.order_by("created_at")
     assert [call.tool_name for call in run.calls.all()] == ["close_ticket"]
     assert [call.state for call in run.calls.all()] == ["succeeded"]
-    assert run.status == denied.status == "completed"
+    assert {run.status, corrected.status, denied.status} == {"completed"}
     assert run.answer
     assert run.answer in out.getvalue()
-    assert [decision.verdict for decision in Decision.objects.order_by("decided_at")] == ["approved", "denied"]
-    assert Ticket.objects.get(number="T-204").closed_at is not None
-    assert Ticket.objects.get(number="T-205").closed_at is None
+    verdicts = [decision.verdict for decision in Decision.objects.order_by("decided_at")]
+    assert verdicts == ["approved", "approved", "denied"]
+    assert {ticket.number for ticket in Ticket.objects.exclude(closed_at=None)} == {"T-203", "T-204"}

@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from llm_foundation import llm
-from llm_foundation.runs.drivers import Steps
+from llm_foundation.runs.drivers import Steps, Whole
 from llm_foundation.runs.events import Delta, EventKind
 from llm_foundation.runs.executions import ToolExecutions
 from llm_foundation.runs.operations import Pause, ToolExecution
@@ -82,6 +82,8 @@ def _outcome(host: Host, operation: Any) -> Any:
 
 def _perform(host: Host, operation: Any) -> Any:
     match operation:
+        case Whole(whole):
+            return _perform(host, whole)
         case ToolExecutions(executions):
             aged = tuple(_aged(host, execution) for execution in executions)
             return replace(operation, executions=aged).perform()
