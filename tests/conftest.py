@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 from asgiref.sync import SyncToAsync
 from django.conf import settings
-from django.db import DEFAULT_DB_ALIAS, connections
+from django.db import connections
 from django.test import TransactionTestCase
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
+from pytest_django import DjangoDbBlocker
+
+from tests.emptying import empty_instead_of_flushing
 
 DATABASE_FIXTURES = {"db", "transactional_db", "live_server"}
 
@@ -21,20 +24,13 @@ hypothesis_settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None) -> Iterator[None]:
+def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
     """Close what async tests leave open: their queries run in a thread that outlives them, and PostgreSQL drops no
     database while someone is connected."""
-    delete_instead_of_truncating()
+    with django_db_blocker.unblock():
+        empty_instead_of_flushing()
     yield
     SyncToAsync.single_thread_executor.submit(connections.close_all).result()
-
-
-def delete_instead_of_truncating() -> None:
-    """Empty PostgreSQL's tables faster: TRUNCATE makes new files for each of them, DELETE of a few rows none."""
-    operations = connections[DEFAULT_DB_ALIAS].ops
-    if database_name() == "PostgreSQL":
-        quoted = operations.quote_name
-        operations.sql_flush = lambda style, tables, **_: [f"DELETE FROM {quoted(name)};" for name in tables]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
