@@ -53,14 +53,14 @@ def test_a_call_that_was_decided(operator, waiting):
     every_page_opens(operator, waiting.call)
 
 
-def test_a_call_in_doubt_can_be_given_up(operator, here):
+def test_a_call_in_doubt(operator, here):
     here.model.says(calls("send_message", to="crash"), text("Sorry."))
     call = llm.run("support", "Write", user=here.clerk).pending_calls.get()
     llm.approve(call, by=here.approver, digest=call.digest)
-    RunToolCall.objects.update(**dict.fromkeys(SEALED, "broken"))
+    break_everything()
     every_page_opens(operator, call)
-    r = operator.post(call_page(call).replace("change/", "resolve/"), {"outcome": "give_up", "seen": "0.1"}); print(r.status_code, __import__("re").findall("role=.alert.>(.*?)<", r.text))
-    assert RunToolCall.objects.get().state == "failed"
+    told = operator.post(call_page(call).replace("change/", "resolve/"), {"outcome": "happened", "seen": "0.1"})
+    assert told.status_code in (302, 409)
 
 
 def test_without_a_key_ring(operator, waiting, settings):
