@@ -81,3 +81,8 @@ class RecordAdmin(ModelAdmin):
 def badge(state: str, words: Any) -> SafeString:
     """A state in its colour. The words say it as well: colour alone tells nothing to many people."""
     return format_html('<span class="llm-badge llm-badge-{}">{}</span>', state, words)
+
+
+def labelled(label: str, value: str) -> SafeString:
+    """For lists: where a narrow screen leaves no room for a head of the table, each value has its label."""
+    return format_html('<span class="llm-cell-label">{}</span>{}', label, value)

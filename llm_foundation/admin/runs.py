@@ -10,13 +10,14 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import formats
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from llm_foundation.admin import permissions
 from llm_foundation.admin.moments import short
 from llm_foundation.admin.money import in_dollars
 from llm_foundation.admin.people import name_of, short_name_of
-from llm_foundation.admin.records import RecordAdmin, badge
+from llm_foundation.admin.records import RecordAdmin, badge, labelled
 from llm_foundation.admin.run_cancel import CancelMixin, why_not_cancel
 from llm_foundation.admin.run_page import run_page
 from llm_foundation.admin.run_raw import RawMixin
@@ -35,7 +36,7 @@ class RunAdmin(CancelMixin, RawMixin, RecordAdmin):
     """Needs ``llm_foundation.view_run``: whoever has it reads the transcripts."""
 
     page_template = "llm_foundation/admin/run.html"
-    list_display = ["started", "state", "configuration", "shown_owner", "tokens", "known_cost"]
+    list_display = ["started", "state", "shown_configuration", "shown_owner", "tokens", "known_cost"]
     list_filter = ["status", "configuration", "created_at"]
     list_select_related = ["configuration", "owner"]
     search_help_text = _("The id of a run, or the user name of its owner.")
@@ -60,17 +61,21 @@ class RunAdmin(CancelMixin, RawMixin, RecordAdmin):
     def state(self, run: Run) -> SafeString:
         return badge(run.status, run.get_status_display())
 
+    @admin.display(description=_("configuration"), ordering="configuration")
+    def shown_configuration(self, run: Run) -> SafeString:
+        return labelled(gettext("configuration"), str(run.configuration))
+
     @admin.display(description=_("owner"), ordering="owner")
-    def shown_owner(self, run: Run) -> str:
-        return short_name_of(run.owner)
+    def shown_owner(self, run: Run) -> SafeString:
+        return labelled(gettext("owner"), short_name_of(run.owner))
 
     @admin.display(description=_("tokens"))
-    def tokens(self, run: Run) -> str:
-        return formats.number_format(run.input_tokens + run.output_tokens)
+    def tokens(self, run: Run) -> SafeString:
+        return labelled(gettext("tokens"), formats.number_format(run.input_tokens + run.output_tokens))
 
     @admin.display(description=_("known cost"), ordering="cost")
-    def known_cost(self, run: Run) -> str:
-        return written_cost(run)
+    def known_cost(self, run: Run) -> SafeString:
+        return labelled(gettext("known cost"), written_cost(run))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         return super().get_queryset(request).select_related("configuration", "owner", "starter")

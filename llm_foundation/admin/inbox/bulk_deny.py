@@ -66,6 +66,9 @@ class BulkDenyMixin(RecordAdmin):
             many = _("Nothing was decided: at most %(most)d calls can be denied at once.") % {"most": MOST}
             self.message_user(request, many, messages.WARNING)
             return None
+        if not chosen:
+            self.message_user(request, _("Nothing was decided: none of these calls waits any more."), messages.WARNING)
+            return None
         return self._confirm(request, chosen)
 
     # Each denial is committed before its run goes on: it must not sit in the request's own transaction.

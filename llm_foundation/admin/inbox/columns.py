@@ -18,7 +18,7 @@ from llm_foundation.admin.effects import effect_of
 from llm_foundation.admin.moments import left, short, waited
 from llm_foundation.admin.people import short_name_of
 from llm_foundation.admin.questions import preview_lines, question_of
-from llm_foundation.admin.records import badge
+from llm_foundation.admin.records import badge, labelled
 from llm_foundation.admin.shown_arguments import MOST_CHARACTERS_IN_A_LINE, one_line
 from llm_foundation.admin.shown_text import ShownText, reveal
 from llm_foundation.loop.states import CallState
@@ -74,25 +74,25 @@ class Columns:
     def requester(self, call: RunToolCall) -> SafeString:
         run, owner = call.run, short_name_of(call.run.owner)
         if run.starter_id is None or run.starter_id == run.owner_id:
-            return _labelled(_("on behalf of"), owner)
+            return labelled(_("on behalf of"), owner)
         started = _("started by %(who)s") % {"who": short_name_of(run.starter)}
-        return _labelled(_("on behalf of"), format_html('{}<br><span class="llm-quiet">{}</span>', owner, started))
+        return labelled(_("on behalf of"), format_html('{}<br><span class="llm-quiet">{}</span>', owner, started))
 
     @admin.display(description=gettext_lazy("configuration"), ordering="run__configuration__name")
     def configuration(self, call: RunToolCall) -> SafeString:
-        return _labelled(_("configuration"), str(call.run.configuration))
+        return labelled(_("configuration"), str(call.run.configuration))
 
     @admin.display(description=gettext_lazy("waiting"), ordering="pending_since")
     def waiting(self, call: RunToolCall) -> SafeString:
-        return _labelled(_("waiting"), waited(call.pending_since))
+        return labelled(_("waiting"), waited(call.pending_since))
 
     @admin.display(description=gettext_lazy("time left"), ordering="expires_at")
     def left(self, call: RunToolCall) -> SafeString:
-        return _labelled(_("time left"), left(call.expires_at) or "–")
+        return labelled(_("time left"), left(call.expires_at) or "–")
 
     @admin.display(description=gettext_lazy("asked for"), ordering="created_at")
     def asked_at(self, call: RunToolCall) -> SafeString:
-        return _labelled(_("asked for"), short(call.created_at))
+        return labelled(_("asked for"), short(call.created_at))
 
     @admin.display(description=gettext_lazy("state"), ordering="state")
     def state(self, call: RunToolCall) -> SafeString:
@@ -104,11 +104,6 @@ def _remark(call: RunToolCall) -> str | SafeString:
     if call.state == CallState.PENDING and call.reason == NEEDS_INPUT:
         return format_html('<span class="llm-ask-line llm-quiet">{}</span>', _("waits for an input only"))
     return ""
-
-
-def _labelled(label: str, value: str) -> SafeString:
-    """Where a narrow screen leaves no room for a head of the table, each value has its label."""
-    return format_html('<span class="llm-cell-label">{}</span>{}', label, value)
 
 
 def _arguments(call: RunToolCall) -> ShownText:

@@ -101,6 +101,12 @@ def test_too_many_at_once_are_refused_before_anything_is_decided(approver, three
     assert not Decision.objects.exists()
 
 
+def test_what_somebody_has_decided_meanwhile_is_told_at_once(approver, three, here):
+    llm.deny(three[0], by=here.approver, digest=three[0].digest)
+    assert choose(approver, three[:1]).status_code == 302
+    assert "none of these calls waits any more" in approver.get(LIST).text
+
+
 def test_who_may_not_decide_has_neither_the_action_nor_the_page(signed_in, three):
     vera = signed_in("vera", "view_runtoolcall")
     assert "deny_selected" not in vera.get(LIST).text
