@@ -22,6 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Final, Generic, NamedTuple, TypeVar
+from uuid import UUID
 
 from django.db import DEFAULT_DB_ALIAS, connections, models
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -29,9 +30,11 @@ from django.db.models import AutoField, Field, QuerySet
 from django.db.models.sql import InsertQuery, UpdateQuery
 from django.db.transaction import mark_for_rollback_on_error
 
-from llm_foundation.models.compiled import Parameter, Statement
+from llm_foundation.models.compiled import Parameter, Statement, takes_several
 
 M = TypeVar("M", bound=models.Model)
+
+_EXPRESSIONS_KEPT: Final = 64
 
 _NO_COLUMNS: Final[Mapping[str, Any]] = MappingProxyType({})
 
@@ -53,7 +56,7 @@ def execute_together(writes: Sequence[Write], *, using: str = DEFAULT_DB_ALIAS) 
         return []
     connection = connections[using]
     with mark_for_rollback_on_error(using=using), connection.cursor() as cursor:
-        if len(writes) > 1 and _takes_several(connection):
+        if len(writes) > 1 and takes_several(connection):
             cursor.execute(
                 ";".join(write.sql for write in writes), [value for write in writes for value in write.values]
             )
@@ -70,13 +73,30 @@ def _execute(cursor: Any, write: Write) -> int:
     return count
 
 
-def _takes_several(connection: BaseDatabaseWrapper) -> bool:
-    """Whether values are written into the text of a statement, as Django does unless settings say otherwise."""
-    if connection.vendor != "postgresql":
-        return False
-    from django.db.backends.postgresql.psycopg_any import is_psycopg3
+class Column(NamedTuple):
+    """One column in one database. ``plain`` are the types whose values it takes as they are."""
 
-    return is_psycopg3 and {"server_side_binding", "cursor_factory"}.isdisjoint(connection.settings_dict["OPTIONS"])
+    field: "Field[Any, Any]"
+    plain: frozenset[type]
+
+    @classmethod
+    def of(cls, field: "Field[Any, Any]", connection: BaseDatabaseWrapper) -> "Column":
+        """Tried out: to ask the field for each value of each row takes as long as to store them."""
+        return cls(field, frozenset(type(one) for one in _SAMPLES if _is_taken_as_it_is(field, one, connection)))
+
+
+_SAMPLES: Final = (None, " A\n%", 2**20, 0.5, True, UUID(int=1))
+
+
+def _is_taken_as_it_is(field: "Field[Any, Any]", value: Any, connection: BaseDatabaseWrapper) -> bool:
+    try:
+        return field.get_db_prep_save(value, connection) is value
+    except Exception:  # noqa: BLE001  # whatever a field raises for what is nothing for it
+        return False
+
+
+Row = M | Mapping[str, Any]
+"""An instance; or the values of all columns by the names of their attributes, which is less work."""
 
 
 class CompiledInsert(Generic[M]):
@@ -85,47 +105,65 @@ class CompiledInsert(Generic[M]):
     def __init__(self, model: type[M]) -> None:
         self._model = model
         self._texts: dict[str, str] = {}
+        self._columns: dict[str, tuple[Column, ...]] = {}
+        self._compiled: dict[tuple[str, int], tuple[Any, str, Sequence[Any]]] = {}
 
     @cached_property
     def _fields(self) -> "tuple[Field[Any, Any], ...]":
         fields = self._model._meta.local_concrete_fields
         return tuple(field for field in fields if not isinstance(field, AutoField))
 
-    def execute(self, rows: Sequence[M], *, using: str = DEFAULT_DB_ALIAS) -> None:
+    def execute(self, rows: Sequence[Row[M]], *, using: str = DEFAULT_DB_ALIAS) -> None:
         """Store them."""
         execute_together(self.writes(rows, using=using), using=using)
 
-    def writes(self, rows: Sequence[M], *, using: str = DEFAULT_DB_ALIAS) -> list[Write]:
+    def writes(self, rows: Sequence[Row[M]], *, using: str = DEFAULT_DB_ALIAS) -> list[Write]:
         """What stores them: several statements where a database takes only so many values at once, none for none."""
         size = max(1, connections[using].ops.bulk_batch_size(list(self._fields), list(rows)))
         return [self.write(rows[start : start + size], using=using) for start in range(0, len(rows), size)]
 
-    def write(self, rows: Sequence[M], *, using: str = DEFAULT_DB_ALIAS) -> Write:
-        """What stores these few rows; they count as stored from here on."""
+    def write(self, rows: Sequence[Row[M]], *, using: str = DEFAULT_DB_ALIAS) -> Write:
+        """What stores these few rows; instances count as stored from here on."""
         connection, values = connections[using], list[Any]()
-        places = [self._places(row, values, connection) for row in rows]
+        if using not in self._columns:
+            self._columns[using] = tuple(Column.of(field, connection) for field in self._fields)
+        places = [self._places(self._values(row), values, connection) for row in rows]
         for row in rows:
-            row._state.adding, row._state.db = False, using
+            if isinstance(row, models.Model):
+                row._state.adding, row._state.db = False, using
         return Write((self._texts.get(using) or self._begin(connection)) + ", ".join(places), values)
 
-    def _places(self, row: M, values: list[Any], connection: BaseDatabaseWrapper) -> str:
+    def _values(self, row: Row[M]) -> list[Any]:
+        if isinstance(row, models.Model):
+            return [field.pre_save(row, add=True) for field in self._fields]
+        return [row[field.attname] for field in self._fields]
+
+    def _places(self, row: Sequence[Any], values: list[Any], connection: BaseDatabaseWrapper) -> str:
         """The places of one row, whose values join ``values``."""
         places = []
-        for field in self._fields:
-            value = field.pre_save(row, add=True)
-            if hasattr(value, "resolve_expression"):
+        for column, value in zip(self._columns[connection.alias], row, strict=True):
+            place = "%s"
+            if type(value) in column.plain:
+                values.append(value)
+            elif hasattr(value, "resolve_expression"):
                 place, parameters = self._compile(value, connection)
+                values.extend(parameters)
             else:
-                place, parameters = "%s", (field.get_db_prep_save(value, connection),)
+                values.append(column.field.get_db_prep_save(value, connection))
             places.append(place)
-            values.extend(parameters)
         return f"({', '.join(places)})"
 
     def _compile(self, expression: Any, connection: BaseDatabaseWrapper) -> tuple[str, Sequence[Any]]:
-        query = InsertQuery(self._model)
-        resolved = expression.resolve_expression(query, allow_joins=False, for_save=True)
-        compiled: tuple[str, Sequence[Any]] = query.get_compiler(connection=connection).compile(resolved)
-        return compiled
+        """Once for each expression: who uses the same one again spares the time."""
+        key = connection.alias, id(expression)
+        if key not in self._compiled:
+            query = InsertQuery(self._model)
+            resolved = expression.resolve_expression(query, allow_joins=False, for_save=True)
+            if len(self._compiled) >= _EXPRESSIONS_KEPT:
+                self._compiled.clear()
+            # With the expression itself, since the id of one that is gone may be another's.
+            self._compiled[key] = expression, *query.get_compiler(connection=connection).compile(resolved)
+        return self._compiled[key][1:]
 
     def _begin(self, connection: BaseDatabaseWrapper) -> str:
         quote = connection.ops.quote_name

@@ -1,6 +1,5 @@
 """A run: one task from first message to final answer, stored."""
 
-from collections.abc import Iterator
 from dataclasses import asdict
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
@@ -15,6 +14,7 @@ from llm_foundation.chat.messages import ChatMessage
 from llm_foundation.loop.limits import Counters, Limit, RunLimits
 from llm_foundation.loop.states import CallState, RunStatus
 from llm_foundation.models.choices import DATA_CLASSES
+from llm_foundation.models.compiled import CompiledQuery, Parameter
 from llm_foundation.models.configurations import Configuration
 from llm_foundation.models.fields import JSONTextField, SealedJSON
 from llm_foundation.vocabulary import DataClass
@@ -142,18 +142,19 @@ class Run(models.Model):
     @property
     def own_messages(self) -> tuple[ChatMessage, ...]:
         """Without those of the runs before it."""
-        return tuple(row.message for row in _sealed(self.messages.all()))
+        rows = _MESSAGES.fetch(self._state.db, run=self.pk)
+        return tuple(_opened(self.pk, sequence, payload) for sequence, payload in rows)
 
     def history(self) -> tuple[ChatMessage, ...]:
         """What was said in the runs that this one continues, oldest first, without their prompts."""
         if self.previous_id is None:
             return ()
         openings = dict(self._earlier_runs())
-        rows = _sealed(RunMessage.objects.filter(run__in=openings))
+        rows = RunMessage.objects.filter(run__in=openings).order_by("sequence")
         spoken: dict[UUID, list[ChatMessage]] = {run_id: [] for run_id in openings}
-        for row in rows:
-            if row.sequence > openings[row.run_id]:
-                spoken[row.run_id].append(row.message)
+        for run_id, sequence, payload in rows.values_list("run", "sequence", "payload_sealed"):
+            if sequence > openings[run_id]:
+                spoken[run_id].append(_opened(run_id, sequence, payload))
         return tuple(message for messages in spoken.values() for message in messages)
 
     def _earlier_runs(self) -> "list[tuple[UUID, int]]":
@@ -203,10 +204,17 @@ class Run(models.Model):
         return Limit(self.truncated) if self.truncated else None
 
 
-def _sealed(messages: "models.QuerySet[RunMessage]") -> "Iterator[RunMessage]":
-    """In order, with what is needed to read them: other columns of a thousand rows take their time."""
-    for run_id, sequence, payload in messages.order_by("sequence").values_list("run", "sequence", "payload_sealed"):
-        yield RunMessage(run_id=run_id, sequence=sequence, payload_sealed=payload)
+def _opened(run_id: UUID, sequence: int, payload: str) -> ChatMessage:
+    return ChatMessage.from_dict(RunMessage.payload.value(payload, run_id, sequence))
+
+
+_MESSAGES: Final = CompiledQuery(
+    lambda: (
+        RunMessage.objects.filter(run=Parameter("run", models.UUIDField()))
+        .order_by("sequence")
+        .values_list("sequence", "payload_sealed")
+    )
+)
 
 
 class RunMessage(models.Model):
