@@ -119,6 +119,8 @@ class CompiledInsert(Generic[M]):
 
     def writes(self, rows: Sequence[Row[M]], *, using: str = DEFAULT_DB_ALIAS) -> list[Write]:
         """What stores them: several statements where a database takes only so many values at once, none for none."""
+        if len(rows) == 1:
+            return [self.write(rows, using=using)]
         size = max(1, connections[using].ops.bulk_batch_size(list(self._fields), list(rows)))
         return [self.write(rows[start : start + size], using=using) for start in range(0, len(rows), size)]
 

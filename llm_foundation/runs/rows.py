@@ -1,8 +1,7 @@
 """The rows that hang on a run: its messages, events and calls. Written under the mutex, in one go."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
-from uuid import UUID
 
 from django.db import models
 from django.utils import timezone
@@ -14,9 +13,7 @@ from llm_foundation.models.compiled import Parameter
 from llm_foundation.models.compiled_writes import CompiledInsert, CompiledUpdate, Write, execute_together
 from llm_foundation.runs import clock
 from llm_foundation.runs.changes import Changes, Move
-from llm_foundation.runs.events import DELTAS, Delta, Event, EventKind
-
-_NOTHING: Final[Mapping[str, Any]] = {}
+from llm_foundation.runs.events import DELTAS, Delta, Event
 
 
 class First(NamedTuple):
@@ -40,23 +37,28 @@ def write_rows(run: Run, changes: Changes, first: First) -> None:
     """Raises ``RunLost`` where a call is not where it was: a conditional UPDATE is true only if it changed its row."""
     if changes.forgets_deltas:
         RunEvent.objects.filter(run=run, kind__in=DELTAS).delete()
-    inserts = [
+    require_moves(changes, execute_together(writes_of(run, changes, first)))
+
+
+def writes_of(run: Run, changes: Changes, first: First) -> list[Write]:
+    """What stores new rows and moves calls, the moves last."""
+    return [
         *_MESSAGES.writes(_message_rows(run, changes.messages, first.message)),
         *_EVENTS.writes(_event_rows(run, changes.events, first)),
         *_CALLS.writes(changes.new_calls),
+        *map(_write_of, changes.moves),
     ]
-    moved = execute_together([*inserts, *map(_write_of, changes.moves)])[len(inserts) :]
-    for count, move in zip(moved, changes.moves, strict=True):
+
+
+def require_moves(changes: Changes, counts: Sequence[int]) -> None:
+    """``counts`` are those of ``writes_of``: the last of them belong to the moves."""
+    for count, move in zip(counts[len(counts) - len(changes.moves) :], changes.moves, strict=True):
         require_row(count, move.place["pk"])
 
 
 def write_deltas(run: Run, deltas: Sequence[Delta], *, first: int) -> None:
     """What is being said, encrypted."""
-    rows = [
-        _event_row(run, sequence, delta.kind, call=delta.call, content={"text": delta.text})
-        for sequence, delta in enumerate(deltas, start=first)
-    ]
-    _EVENTS.execute(rows)
+    _EVENTS.execute(_delta_rows(run, deltas, first))
 
 
 def require_row(changed: int, call: object) -> None:
@@ -68,51 +70,50 @@ def require_row(changed: int, call: object) -> None:
 
 
 def _message_rows(run: Run, messages: Iterable[ChatMessage], first: int) -> list[dict[str, Any]]:
+    now = timezone.now()
     return [
         {
             "run_id": run.pk,
             "sequence": sequence,
             "payload_sealed": RunMessage.payload.token(message.to_transcript(), run.pk, sequence),
-            "created_at": timezone.now(),
+            "created_at": now,
         }
         for sequence, message in enumerate(messages, start=first)
     ]
 
 
 def _event_rows(run: Run, events: Iterable[Event], first: First) -> list[dict[str, Any]]:
+    now = timezone.now()
     return [
-        _event_row(
-            run,
-            sequence,
-            entry.kind,
-            payload=entry.payload,
-            call=entry.call,
-            message=None if entry.message is None else first.message + entry.message,
-        )
+        {
+            "run_id": run.pk,
+            "sequence": sequence,
+            "kind": entry.kind.value,
+            "payload": entry.payload,
+            "content_sealed": "",
+            "message_sequence": None if entry.message is None else first.message + entry.message,
+            "tool_call_id": entry.call,
+            "created_at": now,
+        }
         for sequence, entry in enumerate(events, start=first.event)
     ]
 
 
-def _event_row(
-    run: Run,
-    sequence: int,
-    kind: EventKind,
-    *,
-    payload: Mapping[str, Any] = _NOTHING,
-    call: UUID | None = None,
-    message: int | None = None,
-    content: Any = None,
-) -> dict[str, Any]:
-    return {
-        "run_id": run.pk,
-        "sequence": sequence,
-        "kind": kind.value,
-        "payload": payload,
-        "content_sealed": RunEvent.content.token(content, run.pk, sequence),
-        "message_sequence": message,
-        "tool_call_id": call,
-        "created_at": timezone.now(),
-    }
+def _delta_rows(run: Run, deltas: Iterable[Delta], first: int) -> list[dict[str, Any]]:
+    now = timezone.now()
+    return [
+        {
+            "run_id": run.pk,
+            "sequence": sequence,
+            "kind": delta.kind.value,
+            "payload": {},
+            "content_sealed": RunEvent.content.token({"text": delta.text}, run.pk, sequence),
+            "message_sequence": None,
+            "tool_call_id": delta.call,
+            "created_at": now,
+        }
+        for sequence, delta in enumerate(deltas, start=first)
+    ]
 
 
 def _write_of(move: Move) -> Write:

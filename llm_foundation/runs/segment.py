@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from django import db
 from django.contrib.auth import get_user_model
@@ -26,11 +26,15 @@ from llm_foundation.runs.failures import what_failed
 from llm_foundation.runs.held import CancelRequested, HeldRun
 from llm_foundation.runs.verification import is_released
 
-_CANCEL: Final = CompiledQuery(
-    lambda: Run.objects.filter(pk=Parameter("run", models.UUIDField())).values_list("cancel_requested_at", flat=True)
-)
-_OWNER: Final = CompiledQuery(
-    lambda: get_user_model()._base_manager.filter(pk=Parameter("owner", get_user_model()._meta.pk))
+
+def _columns_of_owner() -> list[str]:
+    return [field.attname for field in get_user_model()._meta.concrete_fields]
+
+
+_STANDING: Final = CompiledQuery(
+    lambda: Run.objects.filter(pk=Parameter("run", models.UUIDField())).values_list(
+        "cancel_requested_at", "owner", *(f"owner__{column}" for column in _columns_of_owner())
+    )
 )
 
 PATIENCE: Final = 60.0
@@ -133,17 +137,16 @@ class Segment:
             self._is_fresh = False
             return load_policy(run.configuration, user=run.owner)
         contact = [] if self.held.state.open_turn else [Configuration.objects.asking(run.configuration_id)]
-        cancels, owners, switches, *configurations = fetch_together(
-            _CANCEL.asking(run=run.pk),
-            _OWNER.asking(owner=run.owner_id),
-            ask_switches(run.configuration_id),
-            *contact,
+        stored, switches, *configurations = fetch_together(
+            _STANDING.asking(run=run.pk), ask_switches(run.configuration_id), *contact
         )
-        if not cancels:
+        if not stored:
             raise RunLost(f"Run {run.pk} was deleted.")
-        if cancels[0] is not None:
+        cancel_requested_at, owner_id, *owner = stored[0]
+        if cancel_requested_at is not None:
             raise CancelRequested
-        run.owner = owners[0] if owners else None
+        users: Any = get_user_model()
+        run.owner = None if owner_id is None else users.from_db(run._state.db, _columns_of_owner(), owner)
         for [configuration] in configurations:
             run.configuration = Configuration.objects.ready(configuration)
             self.held.plan = plan_for(run.configuration)
