@@ -14,7 +14,7 @@ here: a queryset has its compiler from its query; a compiler executes what its `
 that its ``get_converters()`` names, and knows which columns belong to which model.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Generic, TypeVar
@@ -141,9 +141,12 @@ class Statement:
 
     def bind(self, values: Mapping[str, Any], connection: BaseDatabaseWrapper) -> list[Any]:
         """What stands in each place. Raises ``TypeError`` where the values are not those it has parameters for."""
-        if values.keys() != self.names:
-            raise TypeError(f"This query takes {', '.join(sorted(self.names))}; it was given {', '.join(values)}.")
+        self.require(values.keys())
         return [one.bind(values, connection) if isinstance(one, Parameter) else one for one in self.places]
+
+    def require(self, names: Set[str]) -> None:
+        if names != self.names:
+            raise TypeError(f"This query takes {', '.join(sorted(self.names))}; it was given {', '.join(names)}.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Final, Generic, NamedTuple, TypeVar
-from uuid import UUID
 
 from django.db import DEFAULT_DB_ALIAS, connections, models
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -30,6 +29,7 @@ from django.db.models import AutoField, Field, QuerySet
 from django.db.models.sql import InsertQuery, UpdateQuery
 from django.db.transaction import mark_for_rollback_on_error
 
+from llm_foundation.models.columns import Column
 from llm_foundation.models.compiled import Parameter, Statement, takes_several
 
 M = TypeVar("M", bound=models.Model)
@@ -55,44 +55,31 @@ def execute_together(writes: Sequence[Write], *, using: str = DEFAULT_DB_ALIAS) 
     if not writes:
         return []
     connection = connections[using]
+    sent = _joined(writes) if takes_several(connection) else writes
+    counts: list[int] = []
     with mark_for_rollback_on_error(using=using), connection.cursor() as cursor:
-        if len(writes) > 1 and takes_several(connection):
-            cursor.execute(
-                ";".join(write.sql for write in writes), [value for write in writes for value in write.values]
-            )
-            counts = [cursor.rowcount]
-            while cursor.nextset():
+        for write in sent:
+            cursor.execute(*write)
+            counts.append(cursor.rowcount)
+            while len(sent) < len(writes) and cursor.nextset():
                 counts.append(cursor.rowcount)
-            return counts
-        return [_execute(cursor, write) for write in writes]
+    return counts
 
 
-def _execute(cursor: Any, write: Write) -> int:
-    cursor.execute(*write)
-    count: int = cursor.rowcount
-    return count
+_MOST_VALUES: Final = 50
+"""psycopg remembers how a text is put together that has no more places; to find it out takes as long as a wait."""
 
 
-class Column(NamedTuple):
-    """One column in one database. ``plain`` are the types whose values it takes as they are."""
-
-    field: "Field[Any, Any]"
-    plain: frozenset[type]
-
-    @classmethod
-    def of(cls, field: "Field[Any, Any]", connection: BaseDatabaseWrapper) -> "Column":
-        """Tried out: to ask the field for each value of each row takes as long as to store them."""
-        return cls(field, frozenset(type(one) for one in _SAMPLES if _is_taken_as_it_is(field, one, connection)))
-
-
-_SAMPLES: Final = (None, " A\n%", 2**20, 0.5, True, UUID(int=1))
-
-
-def _is_taken_as_it_is(field: "Field[Any, Any]", value: Any, connection: BaseDatabaseWrapper) -> bool:
-    try:
-        return field.get_db_prep_save(value, connection) is value
-    except Exception:  # noqa: BLE001  # whatever a field raises for what is nothing for it
-        return False
+def _joined(writes: Sequence[Write]) -> list[Write]:
+    """As few as possible."""
+    joined = [writes[0]]
+    for sql, values in writes[1:]:
+        before = joined[-1]
+        if len(before.values) + len(values) <= _MOST_VALUES:
+            joined[-1] = Write(f"{before.sql};{sql}", [*before.values, *values])
+        else:
+            joined.append(Write(sql, values))
+    return joined
 
 
 Row = M | Mapping[str, Any]
@@ -128,7 +115,7 @@ class CompiledInsert(Generic[M]):
         """What stores these few rows; instances count as stored from here on."""
         connection, values = connections[using], list[Any]()
         if using not in self._columns:
-            self._columns[using] = tuple(Column.of(field, connection) for field in self._fields)
+            self._columns[using] = tuple(Column(field, connection) for field in self._fields)
         places = [self._places(self._values(row), values, connection) for row in rows]
         for row in rows:
             if isinstance(row, models.Model):
@@ -144,14 +131,11 @@ class CompiledInsert(Generic[M]):
         """The places of one row, whose values join ``values``."""
         places = []
         for column, value in zip(self._columns[connection.alias], row, strict=True):
-            place = "%s"
-            if type(value) in column.plain:
-                values.append(value)
-            elif hasattr(value, "resolve_expression"):
+            if hasattr(value, "resolve_expression"):
                 place, parameters = self._compile(value, connection)
                 values.extend(parameters)
             else:
-                values.append(column.field.get_db_prep_save(value, connection))
+                place = column.place(value, values, connection)
             places.append(place)
         return f"({', '.join(places)})"
 
@@ -183,7 +167,7 @@ class CompiledUpdate:
 
     def __init__(self, build: "Callable[[], tuple[QuerySet[Any], Mapping[str, Any]]]") -> None:
         self._build = build
-        self._statements: dict[tuple[str, ...], Statement] = {}
+        self._statements: dict[tuple[str, ...], tuple[Statement, list[str]]] = {}
 
     @cached_property
     def _built(self) -> "tuple[QuerySet[Any], Mapping[str, Any]]":
@@ -203,11 +187,21 @@ class CompiledUpdate:
         self, columns: Mapping[str, Any] = _NO_COLUMNS, /, *, using: str = DEFAULT_DB_ALIAS, **values: Any
     ) -> Write:
         """What changes the rows so."""
-        statement = self._statements.get((using, *columns)) or self._compile(using, columns)
-        assigned = {_Assigned.named(column): value for column, value in columns.items()}
-        return Write(statement.sql, statement.bind({**values, **assigned}, connections[using]))
+        statement, pieces = self._statements.get((using, *columns)) or self._compile(using, columns)
+        connection, bound = connections[using], list[Any]()
+        statement.require({*values, *map(_Assigned.named, columns)})
+        text = [pieces[0]]
+        for one, piece in zip(statement.places, pieces[1:], strict=True):
+            if isinstance(one, _Assigned):
+                text.append(one.column(connection).place(columns[one.target], bound, connection))
+            else:
+                text.append("%s")
+                bound.append(one.bind(values, connection) if isinstance(one, Parameter) else one)
+            text.append(piece)
+        return Write("".join(text), bound)
 
-    def _compile(self, alias: str, columns: Mapping[str, Any]) -> Statement:
+    def _compile(self, alias: str, columns: Mapping[str, Any]) -> tuple[Statement, list[str]]:
+        """The statement, and its text around the places."""
         queryset, always = self._built
         field = queryset.model._meta.get_field
         query: Any = queryset.query.chain(UpdateQuery)
@@ -216,20 +210,24 @@ class CompiledUpdate:
         statement = Statement.of(query.get_compiler(connection=connections[alias]))
         if query.count_active_tables() != 1:
             raise TypeError("A compiled update is of one table: it can filter by that table's columns only.")
-        self._statements[alias, *columns] = statement
-        return statement
+        pieces = [piece.replace("\0", "%%") for piece in statement.sql.replace("%%", "\0").split("%s")]
+        self._statements[alias, *columns] = statement, pieces
+        return statement, pieces
 
 
 class _Assigned(Parameter):
     """The value of a column, as the database stores it."""
 
-    def __init__(self, column: str, field: "Field[Any, Any]") -> None:
-        super().__init__(self.named(column), field)
+    def __init__(self, target: str, field: "Field[Any, Any]") -> None:
+        super().__init__(self.named(target), field)
+        self.target: Final = target
+        self._columns: dict[str, Column] = {}
 
     @staticmethod
-    def named(column: str) -> str:
+    def named(target: str) -> str:
         """A name that no parameter of the queryset can have."""
-        return f"{column} ="
+        return f"{target} ="
 
-    def bind(self, values: Mapping[str, Any], connection: BaseDatabaseWrapper) -> Any:
-        return self.output_field.get_db_prep_save(values[self.name], connection)
+    def column(self, connection: BaseDatabaseWrapper) -> Column:
+        known = self._columns.get(connection.alias)
+        return known or self._columns.setdefault(connection.alias, Column(self.output_field, connection))
