@@ -21,7 +21,7 @@ store a change, assign it.
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar, overload
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -129,8 +129,11 @@ class SealedJSON(Sealed[Any]):
         return write_json(value)
 
 
+_COMPACT: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
 def write_json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return _COMPACT.encode(value)
 
 
 class JSONTextField(_JSONField):

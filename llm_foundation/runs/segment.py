@@ -149,7 +149,7 @@ class Segment:
         run.owner = None if owner_id is None else users.from_db(run._state.db, _columns_of_owner(), owner)
         for [configuration] in configurations:
             run.configuration = Configuration.objects.ready(configuration)
-            self.held.plan = plan_for(run.configuration)
+            self.held.plan = plan_for(run.configuration, before=self.held.plan)
         return load_policy(run.configuration, user=run.owner, switches=switches)
 
     def _verdicts(self, policy: Policy) -> dict[str, GateDecision]:
