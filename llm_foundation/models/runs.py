@@ -1,5 +1,6 @@
 """A run: one task from first message to final answer, stored."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
@@ -14,7 +15,7 @@ from llm_foundation.chat.messages import ChatMessage
 from llm_foundation.loop.limits import Counters, Limit, RunLimits
 from llm_foundation.loop.states import CallState, RunStatus
 from llm_foundation.models.choices import DATA_CLASSES
-from llm_foundation.models.compiled import CompiledQuery, Parameter
+from llm_foundation.models.compiled import CompiledQuery, Parameter, Question
 from llm_foundation.models.configurations import Configuration
 from llm_foundation.models.fields import JSONTextField, SealedJSON
 from llm_foundation.vocabulary import DataClass
@@ -136,14 +137,23 @@ class Run(models.Model):
 
         Raises ``DecryptionFailed`` where one cannot be read.
         """
-        own = self.own_messages
-        return (*own[: self.opening], *self.history(), *own[self.opening :])
+        return self.whole_transcript(self.own_messages)
 
     @property
     def own_messages(self) -> tuple[ChatMessage, ...]:
         """Without those of the runs before it."""
-        rows = _MESSAGES.fetch(self._state.db, run=self.pk)
+        return self.read_messages(self.ask_messages().answer())
+
+    def ask_messages(self) -> "Question[SealedMessage]":
+        """What ``read_messages`` needs, for who has more to ask the database: see ``fetch_together``."""
+        return _MESSAGES.asking(self._state.db, run=self.pk)
+
+    def read_messages(self, rows: "Iterable[SealedMessage]") -> tuple[ChatMessage, ...]:
         return tuple(_opened(self.pk, sequence, payload) for sequence, payload in rows)
+
+    def whole_transcript(self, own: Sequence[ChatMessage]) -> tuple[ChatMessage, ...]:
+        """``transcript``, for who has the run's own messages already."""
+        return (*own[: self.opening], *self.history(), *own[self.opening :])
 
     def history(self) -> tuple[ChatMessage, ...]:
         """What was said in the runs that this one continues, oldest first, without their prompts."""
@@ -202,6 +212,10 @@ class Run(models.Model):
     @property
     def closing(self) -> Limit | None:
         return Limit(self.truncated) if self.truncated else None
+
+
+SealedMessage = tuple[int, str]
+"""Its sequence, and its token."""
 
 
 def _opened(run_id: UUID, sequence: int, payload: str) -> ChatMessage:
