@@ -9,7 +9,6 @@ loaded on first use.
 import hmac
 from base64 import b64decode, urlsafe_b64encode
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from functools import lru_cache
 from secrets import token_bytes
 from typing import TYPE_CHECKING, Final
@@ -40,15 +39,23 @@ def encrypt(plain: bytes | str, *, context: str) -> str:
 
 def decrypt(token: str, *, context: str) -> bytes:
     """Open a token. Raises ``DecryptionFailed``, which names the place and nothing else, or ``KeyRingMissing``."""
-    from cryptography.fernet import InvalidToken
-
     for key in ring():
-        with suppress(InvalidToken, ValueError):  # ValueError: text that is not even ASCII
-            return _fernet(key, context).decrypt(token)
+        plain = _opened(token, key, context)
+        if plain is not None:
+            return plain
     raise DecryptionFailed(
         f"No key of the ring opens what is stored at {context}. It was written with a key that is no longer in"
         ' LLM_FOUNDATION["ENCRYPTION_KEYS"], or it belongs to another place.'
     )
+
+
+def _opened(token: str, key: bytes, context: str) -> bytes | None:
+    from cryptography.fernet import InvalidToken
+
+    try:
+        return _fernet(key, context).decrypt(token)
+    except (InvalidToken, ValueError):  # ValueError: text that is not even ASCII
+        return None
 
 
 def sign(message: bytes, *, purpose: str) -> str:

@@ -21,7 +21,7 @@ leaves its rows without the ids that the database gives them.
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, connections, models
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -82,7 +82,7 @@ def _joined(writes: Sequence[Write]) -> list[Write]:
     return joined
 
 
-Row = M | Mapping[str, Any]
+Row: TypeAlias = "M | Mapping[str, Any]"
 """An instance; or the values of all columns by the names of their attributes, which is less work."""
 
 
@@ -100,18 +100,18 @@ class CompiledInsert(Generic[M]):
         fields = self._model._meta.local_concrete_fields
         return tuple(field for field in fields if not isinstance(field, AutoField))
 
-    def execute(self, rows: Sequence[Row[M]], *, using: str = DEFAULT_DB_ALIAS) -> None:
+    def execute(self, rows: "Sequence[Row[M]]", *, using: str = DEFAULT_DB_ALIAS) -> None:
         """Store them."""
         execute_together(self.writes(rows, using=using), using=using)
 
-    def writes(self, rows: Sequence[Row[M]], *, using: str = DEFAULT_DB_ALIAS) -> list[Write]:
+    def writes(self, rows: "Sequence[Row[M]]", *, using: str = DEFAULT_DB_ALIAS) -> list[Write]:
         """What stores them: several statements where a database takes only so many values at once, none for none."""
         if len(rows) == 1:
             return [self.write(rows, using=using)]
         size = max(1, connections[using].ops.bulk_batch_size(list(self._fields), list(rows)))
         return [self.write(rows[start : start + size], using=using) for start in range(0, len(rows), size)]
 
-    def write(self, rows: Sequence[Row[M]], *, using: str = DEFAULT_DB_ALIAS) -> Write:
+    def write(self, rows: "Sequence[Row[M]]", *, using: str = DEFAULT_DB_ALIAS) -> Write:
         """What stores these few rows; instances count as stored from here on."""
         connection, values = connections[using], list[Any]()
         if using not in self._columns:
@@ -122,7 +122,7 @@ class CompiledInsert(Generic[M]):
                 row._state.adding, row._state.db = False, using
         return Write((self._texts.get(using) or self._begin(connection)) + ", ".join(places), values)
 
-    def _values(self, row: Row[M]) -> list[Any]:
+    def _values(self, row: "Row[M]") -> list[Any]:
         if isinstance(row, models.Model):
             return [field.pre_save(row, add=True) for field in self._fields]
         return [row[field.attname] for field in self._fields]

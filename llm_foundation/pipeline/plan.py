@@ -92,7 +92,7 @@ def plan_for(configuration: Configuration, *, options: ChatOptions | None = None
     own = configuration.chat_options()
     return Plan(
         configuration=configuration,
-        target=target_of(configuration, before=before and before.target),
+        target=target_of(configuration, before=before.target if before else None),
         options=own.merged(options) if options else own,
         limits=configuration.limits(),
     )
