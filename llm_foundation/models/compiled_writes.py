@@ -142,14 +142,16 @@ class CompiledInsert(Generic[M]):
     def _compile(self, expression: Any, connection: BaseDatabaseWrapper) -> tuple[str, Sequence[Any]]:
         """Once for each expression: who uses the same one again spares the time."""
         key = connection.alias, id(expression)
-        if key not in self._compiled:
-            query = InsertQuery(self._model)
-            resolved = expression.resolve_expression(query, allow_joins=False, for_save=True)
-            if len(self._compiled) >= _EXPRESSIONS_KEPT:
-                self._compiled.clear()
-            # With the expression itself, since the id of one that is gone may be another's.
-            self._compiled[key] = expression, *query.get_compiler(connection=connection).compile(resolved)
-        return self._compiled[key][1:]
+        if known := self._compiled.get(key):
+            return known[1:]
+        query = InsertQuery(self._model)
+        resolved = expression.resolve_expression(query, allow_joins=False, for_save=True)
+        place, parameters = query.get_compiler(connection=connection).compile(resolved)
+        if len(self._compiled) >= _EXPRESSIONS_KEPT:
+            self._compiled.clear()
+        # The expression as well, since the id of one that is gone may be another's.
+        self._compiled[key] = expression, place, parameters
+        return place, parameters
 
     def _begin(self, connection: BaseDatabaseWrapper) -> str:
         quote = connection.ops.quote_name

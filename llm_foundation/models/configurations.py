@@ -88,28 +88,20 @@ def _whole() -> ConfigurationQuerySet:
     return found.annotate(has_fallbacks=has_fallbacks)  # type: ignore[no-redef]
 
 
-def _by_pk() -> ConfigurationQuerySet:
-    return _whole().filter(pk=Parameter("pk", Configuration._meta.pk))
-
-
-def _by_slug() -> ConfigurationQuerySet:
-    return _whole().filter(slug=Parameter("slug", models.SlugField()))
-
-
 def _by_slug_and_user() -> ConfigurationQuerySet:
     users = get_user_model()._meta
-    user = Parameter("user", users.pk)
-    return _by_slug()._open_to(Group.objects.filter(**{users.get_field("groups").related_query_name(): user}))
+    members = users.get_field("groups").related_query_name()
+    return _whole().filter(slug=_SLUG)._open_to(Group.objects.filter(**{members: Parameter("user", users.pk)}))
 
 
 def _fallbacks() -> "models.QuerySet[ConfigurationFallback]":
-    configuration = Parameter("configuration", Configuration._meta.pk)
-    entries = ConfigurationFallback.objects.filter(configuration=configuration)
+    entries = ConfigurationFallback.objects.filter(configuration=Parameter("configuration", Configuration._meta.pk))
     return entries.select_related("fallback__language_model__provider")
 
 
-_BY_PK: Final = CompiledQuery(_by_pk)
-_BY_SLUG: Final = CompiledQuery(_by_slug)
+_SLUG: Final = Parameter("slug", models.SlugField())
+_BY_PK: Final = CompiledQuery(lambda: _whole().filter(pk=Parameter("pk", Configuration._meta.pk)))
+_BY_SLUG: Final = CompiledQuery(lambda: _whole().filter(slug=_SLUG))
 _BY_SLUG_AND_USER: Final = CompiledQuery(_by_slug_and_user)
 _FALLBACKS: Final = CompiledQuery(_fallbacks)
 
