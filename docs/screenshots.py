@@ -10,8 +10,11 @@ It makes a database of its own, asks the practice model, and looks at the pages 
 
 import os
 import sys
+from contextlib import AbstractContextManager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
+from unittest.mock import patch
 
 DOCS = Path(__file__).resolve().parent
 IMAGES = DOCS / "images"
@@ -37,29 +40,80 @@ def main() -> None:
 
 
 def make_runs() -> dict[str, str]:
-    """A refund that Ben has approved, and one that waits for him. Gives the address of each picture's page."""
+    """A refund that Ben has approved, a letter of which nobody knows whether it was sent, and more that waits for him.
+
+    Gives the address of each picture's page.
+    """
     from django.contrib.auth.models import User
     from django.core.management import call_command
-    from django.urls import reverse
 
     from example_project.demo.models import practice
     from example_project.shop import assistant
     from example_project.shop.seed import seed
-    from llm_foundation import llm
 
     call_command("migrate", verbosity=0)
     seed()
-    anna, ben = (User.objects.get(username=name) for name in ("agent_anna", "approver_ben"))
+    anna, ben, olga = (User.objects.get(username=name) for name in ("agent_anna", "approver_ben", "operator"))
+    allow(ben, "resolve_toolcall")
     with practice("") as model:
         assistant.connect(model.backend)
-        done = llm.run(assistant.SLUG, "Please refund order 2026-1138: the teapot arrived broken.", user=anna)
-        call = done.pending_calls.get()
-        llm.approve(call, by=ben, digest=call.digest)
-        waits = llm.run(assistant.SLUG, "Please refund order 2026-1139: the kettle never came.", user=anna)
+        done = approved("Please refund order 2026-1138: the teapot arrived broken.", by=ben, user=anna)
+        with no_post_office():
+            doubtful = approved("Please write to the customer of 2026-1138.", by=ben, user=anna)
+        waits = asked("Please refund order 2026-1139: the kettle never came.", user=anna)
+        asked("Please write to the customer of 2026-1141.", user=anna)
+        asked("Please close ticket T-204.", user=olga)
+    spread_out()
     return {
-        "decision": reverse("admin:llm_foundation_runtoolcall_change", args=[waits.pending_calls.get().pk]),
-        "run": reverse("admin:llm_foundation_run_change", args=[done.pk]),
+        "inbox": page_of("runtoolcall", "changelist"),
+        "decision": page_of("runtoolcall", "change", waits.calls.get(state="pending")),
+        "in-doubt": page_of("runtoolcall", "resolve", doubtful.calls.get(state="in_doubt")),
+        "run": page_of("run", "change", done),
     }
+
+
+def asked(question: str, *, user: Any) -> Any:
+    from example_project.shop import assistant
+    from llm_foundation import llm
+
+    return llm.run(assistant.SLUG, question, user=user)
+
+
+def approved(question: str, *, by: Any, user: Any) -> Any:
+    from llm_foundation import llm
+
+    call = asked(question, user=user).pending_calls.get()
+    return llm.approve(call, by=by, digest=call.digest)
+
+
+def allow(user: Any, codename: str) -> None:
+    from django.contrib.auth.models import Permission
+
+    user.user_permissions.add(Permission.objects.get(codename=codename))
+
+
+def no_post_office() -> AbstractContextManager[Any]:
+    """A letter that is sent now ends in an error, and nobody knows whether it left the house."""
+    return patch("example_project.shop.outbox.send", side_effect=ConnectionResetError("the post office hung up"))
+
+
+def spread_out() -> None:
+    """Nobody asks for everything in the same minute."""
+    from datetime import timedelta
+
+    from django.utils import timezone
+
+    from llm_foundation.models import RunToolCall
+
+    for place, call in enumerate(RunToolCall.objects.pending().order_by("created_at")):
+        since = timezone.now() - timedelta(hours=20 - 7 * place)
+        RunToolCall.objects.filter(pk=call.pk).update(pending_since=since)
+
+
+def page_of(model: str, page: str, record: Any = None) -> str:
+    from django.urls import reverse
+
+    return reverse(f"admin:llm_foundation_{model}_{page}", args=[record.pk] if record else [])
 
 
 def photograph(site: str, pages: dict[str, str]) -> None:
@@ -75,7 +129,7 @@ def photograph(site: str, pages: dict[str, str]) -> None:
         page.click("[type=submit]")
         for name, address in pages.items():
             page.goto(site + address)
-            page.screenshot(path=IMAGES / f"{name}.png", full_page=name == "run")
+            page.screenshot(path=IMAGES / f"{name}.png", full_page=name in ("run", "in-doubt"))
         browser.close()
 
 

@@ -26,6 +26,9 @@ class LLMFoundationConfig(AppConfig):
         with suppress(ConfigurationError):  # a system check says what is wrong, and could not if this raised
             for name, path in settings.ADAPTERS.items():
                 adapters.register(name, path)
+        with suppress(ConfigurationError):
+            if settings.EMAIL_NOTIFICATIONS:
+                import_module("llm_foundation.notifications.emails").connect()
         tools.autodiscover()
         import_module("llm_foundation.runs.tasks")  # some workers know the tasks only that were there when they started
         post_migrate.connect(sync_code_tools, sender=self)

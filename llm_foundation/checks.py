@@ -1,9 +1,12 @@
 """System checks: what is wrong with the settings and databases, and which tools say too little about themselves."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 from django.apps import AppConfig
+from django.conf import global_settings
+from django.conf import settings as django_settings
 from django.core.checks import CheckMessage, Error, Warning, register
 from django.db import DEFAULT_DB_ALIAS, connections, router
 from django.utils.module_loading import import_string
@@ -12,6 +15,7 @@ from llm_foundation.conf import KEYS, NAME, configured, settings, unknown_keys, 
 from llm_foundation.encryption.keyring import ring
 from llm_foundation.exceptions import ConfigurationError, InvalidTool, KeyRingMissing
 from llm_foundation.models import Run
+from llm_foundation.policy.call_policies import policies
 from llm_foundation.providers.base import Adapter
 from llm_foundation.runs.task_framework import ImmediateBackend, task_backends
 from llm_foundation.runs.tasks import resume_task
@@ -30,13 +34,13 @@ def check_settings(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[Ch
         configured()
     except ConfigurationError as error:
         return [Error(str(error), id="llm_foundation.E002")]
-    return [*_unknown_keys(), *_wrong_values(), *_key_ring()]
+    return [*_unknown_keys(), *_wrong_values(), *_key_ring(), *_letters_from_nobody()]
 
 
 @register
 def check_tools(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[CheckMessage]:
     tools = registry.declared()
-    return [*_undeclared(tools), *_impossible(tools), *_alike(tools)]
+    return [*_undeclared(tools), *_impossible(tools), *_alike(tools), *_policies_of_nothing(tools)]
 
 
 @register
@@ -139,6 +143,36 @@ def _key_ring() -> Iterator[CheckMessage]:
         yield Error(str(error), hint=hint, id="llm_foundation.E003")
     except ConfigurationError:
         return  # reported among the wrong values
+
+
+def _letters_from_nobody() -> Iterator[CheckMessage]:
+    """Django's default is an address that no mail server believes."""
+    with suppress(ConfigurationError):  # reported among the wrong values
+        wanted = settings.EMAIL_NOTIFICATIONS
+        if (
+            wanted
+            and not wanted.from_email
+            and django_settings.DEFAULT_FROM_EMAIL == global_settings.DEFAULT_FROM_EMAIL
+        ):
+            yield Warning(
+                f"Notifications are sent from {global_settings.DEFAULT_FROM_EMAIL}, which nobody has set.",
+                hint=f"Set DEFAULT_FROM_EMAIL, or {NAME}['EMAIL_NOTIFICATIONS']['FROM_EMAIL'].",
+                id="llm_foundation.W012",
+            )
+
+
+def _policies_of_nothing(tools: Sequence[Tool]) -> Iterator[CheckMessage]:
+    """A rule that is never asked protects nothing. Names of imported tools, which hold two underscores, are not known
+    here."""
+    known = {tool.name for tool in tools}
+    for policy in policies.all():
+        for name in sorted(policy.tools or ()):
+            if name not in known and "__" not in name:
+                yield Warning(
+                    f"The call policy {policy.place} is for a tool {name!r}, which there is not.",
+                    hint="It is never asked about it. Correct the name: @call_policy(tools=[…]).",
+                    id="llm_foundation.W013",
+                )
 
 
 def _undeclared(tools: Sequence[Tool]) -> Iterator[CheckMessage]:

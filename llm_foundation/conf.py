@@ -13,13 +13,13 @@ Nothing is kept between accesses, so ``override_settings`` works. A value of the
 from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from math import isfinite
-from typing import Any, Final, Generic, Literal, TypeVar, cast
+from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar, cast
 from urllib.parse import urlsplit
 
 from django.conf import settings as django_settings
 
 from llm_foundation.exceptions import ConfigurationError
-from llm_foundation.vocabulary import DEFAULT_CEILINGS, DataClass, TrustZone
+from llm_foundation.vocabulary import DEFAULT_CEILINGS, MOST_SECONDS, DataClass, TrustZone
 
 T = TypeVar("T")
 Privacy = Literal["none", "metadata", "full"]
@@ -81,6 +81,8 @@ def ceilings(value: Any) -> dict[TrustZone, DataClass]:
 def seconds(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value) or value <= 0:
         raise ValueError("must be a number of seconds above 0")
+    if value > MOST_SECONDS:
+        raise ValueError(f"must be a year at most, in seconds: {MOST_SECONDS}")
     return value
 
 
@@ -108,6 +110,30 @@ def privacy(value: Any) -> Privacy:
     if value not in ("none", "metadata", "full"):
         raise ValueError("must be 'none', 'metadata' or 'full'")
     return cast(Privacy, value)
+
+
+class EmailNotifications(NamedTuple):
+    """Letters to people who are waited for. ``base_url`` is the site's origin; without ``from_email`` Django's own."""
+
+    base_url: str
+    from_email: str = ""
+    max_recipients: int = 50
+
+
+def email_notifications(value: Any) -> EmailNotifications | None:
+    if value is None or value is False:
+        return None
+    if not isinstance(value, Mapping) or "BASE_URL" not in value:
+        raise ValueError("must be a dict that says where the site is: {'BASE_URL': 'https://ops.example.com'}")
+    for key in value:
+        if key not in ("BASE_URL", "FROM_EMAIL", "MAX_RECIPIENTS"):
+            raise ValueError(f"has a key {key!r} that means nothing; it has BASE_URL, FROM_EMAIL and MAX_RECIPIENTS")
+    base_url, sender = value["BASE_URL"], value.get("FROM_EMAIL", "")
+    if not isinstance(base_url, str) or not is_origin(base_url):
+        raise ValueError(f"holds the BASE_URL {base_url!r}; it is scheme and host, as in 'https://ops.example.com'")
+    if not isinstance(sender, str):
+        raise ValueError(f"holds the FROM_EMAIL {sender!r}; it is an address")
+    return EmailNotifications(base_url.rstrip("/"), sender, count(value.get("MAX_RECIPIENTS", 50)))
 
 
 class Setting(Generic[T]):
@@ -157,6 +183,7 @@ class Settings:
     TASK_BACKEND = Setting("default", word)  # of Django's TASKS
     TASK_QUEUE = Setting("default", word)
     PRIVACY = Setting("metadata", privacy)  # what events and logs keep
+    EMAIL_NOTIFICATIONS = Setting(None, email_notifications)  # to those who could decide a call, or resolve it
 
 
 settings: Final = Settings()

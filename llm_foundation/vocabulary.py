@@ -1,8 +1,11 @@
-"""The words that tools, configurations, gate and runs share: effects, data classes and trust zones."""
+"""What tools, settings, configurations, gate and runs share: effects, data classes, trust zones, the longest time."""
 
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final, Self
+
+MOST_SECONDS: Final = 365 * 24 * 60 * 60
+"""A year. Nothing is declared or set to last longer: that would be a mistake, and calendars come to an end."""
 
 
 class _Ranked(StrEnum):

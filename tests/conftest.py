@@ -8,11 +8,16 @@ from pathlib import Path
 import pytest
 from asgiref.sync import SyncToAsync
 from django.conf import settings
-from django.db import DEFAULT_DB_ALIAS, connections
+from django.db import connections
 from django.test import TransactionTestCase
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
+from pytest_django import DjangoDbBlocker
 
+from tests.emptying import empty_instead_of_flushing
+
+HERE = Path(__file__).parent
+PURE_ROOMS = {"chat", "loop", "providers"}
 DATABASE_FIXTURES = {"db", "transactional_db", "live_server"}
 
 # How long an example takes says something about the machine, not about the code.
@@ -21,24 +26,26 @@ hypothesis_settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None) -> Iterator[None]:
+def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
     """Close what async tests leave open: their queries run in a thread that outlives them, and PostgreSQL drops no
     database while someone is connected."""
-    delete_instead_of_truncating()
+    with django_db_blocker.unblock():
+        empty_instead_of_flushing()
     yield
     SyncToAsync.single_thread_executor.submit(connections.close_all).result()
 
 
-def delete_instead_of_truncating() -> None:
-    """Empty PostgreSQL's tables faster: TRUNCATE makes new files for each of them, DELETE of a few rows none."""
-    operations = connections[DEFAULT_DB_ALIAS].ops
-    if database_name() == "PostgreSQL":
-        quoted = operations.quote_name
-        operations.sql_flush = lambda style, tables, **_: [f"DELETE FROM {quoted(name)};" for name in tables]
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Not even import, on the other databases, the tests of rooms that know none."""
+    is_pure = collection_path.parent == HERE and collection_path.name in PURE_ROOMS
+    return True if is_pure and database_name() != "SQLite" else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave to SQLite what touches no database: it would only say the same thing again."""
+    for item in items:
+        if uses_database(item) and not PURE_ROOMS.isdisjoint(item.path.relative_to(HERE).parts[:1]):
+            raise pytest.UsageError(f"{item.nodeid} uses the database, in a room whose tests run on SQLite only.")
     leaves_out_long = os.environ.get("LLM_TEST_LONG") == "no"
     chosen = [item for item in items if database_name() == "SQLite" or uses_database(item)]
     if leaves_out_long:

@@ -5,9 +5,11 @@ from django.core.management import call_command
 from django.db import connection
 from django.test import override_settings
 
-from llm_foundation.models import ToolRecord
+from llm_foundation.models import Run, ToolRecord
+from llm_foundation.notifications import emails
 from llm_foundation.providers import registry as adapters
 from llm_foundation.providers.base import Adapter
+from llm_foundation.signals import calls_in_doubt, calls_pending
 from llm_foundation.tools import DataClass, Effect, registry, tool
 
 
@@ -75,3 +77,13 @@ def test_malformed_settings_do_not_keep_the_system_checks_from_running(start_up)
     with override_settings(LLM_FOUNDATION={"ADAPTERS": ["practice"]}):
         start_up()
         assert "llm_foundation.E002" in {message.id for message in run_checks()}
+
+
+@pytest.mark.parametrize(("configured", "expected"), [({"BASE_URL": "https://ops.example.com"}, True), (False, False)])
+def test_letters_are_sent_by_projects_that_want_them(start_up, configured, expected):
+    try:
+        with override_settings(LLM_FOUNDATION={"EMAIL_NOTIFICATIONS": configured}):
+            start_up()
+        assert [signal.has_listeners(Run) for signal in (calls_pending, calls_in_doubt)] == [expected, expected]
+    finally:
+        emails.disconnect()

@@ -4,6 +4,8 @@ from django.db import connections
 from django.test import override_settings
 
 from llm_foundation.encryption import new_key
+from llm_foundation.policy import allow, call_policy
+from llm_foundation.policy.call_policies import policies
 from llm_foundation.providers.base import Adapter
 from llm_foundation.tools import DataClass, Effect, registry, tool
 
@@ -186,3 +188,38 @@ def test_only_a_deployment_is_told_that_its_tasks_run_immediately():
         told = [message.id for message in run_checks(include_deployment_checks=True)]
         assert "llm_foundation.W010" in told
         assert "llm_foundation.W010" not in [message.id for message in run_checks()]
+
+
+SITE = {"BASE_URL": "https://ops.example.com"}
+
+
+def test_letters_that_would_come_from_an_address_that_nobody_set_are_warned_of():
+    [warning] = found(EMAIL_NOTIFICATIONS=SITE)
+    assert (warning.id, warning.level) == ("llm_foundation.W012", Warning("").level)
+    assert "webmaster@localhost" in warning.msg
+    assert "DEFAULT_FROM_EMAIL" in warning.hint
+
+
+def test_letters_with_a_sender_are_sound():
+    assert found(EMAIL_NOTIFICATIONS={**SITE, "FROM_EMAIL": "llm@example.com"}) == []
+    with override_settings(DEFAULT_FROM_EMAIL="llm@example.com"):
+        assert found(EMAIL_NOTIFICATIONS=SITE) == []
+
+
+def test_a_call_policy_for_a_tool_that_there_is_not_is_warned_of():
+    with policies.isolated():
+        call_policy(tools=["find_ordre", "mail__send"])(lambda call: allow())
+        [warning] = found()
+    assert (warning.id, warning.level) == ("llm_foundation.W013", Warning("").level)
+    assert "is for a tool 'find_ordre', which there is not" in warning.msg
+
+
+def test_a_call_policy_for_a_tool_that_there_is_is_sound():
+    with policies.isolated(), registry.isolated(), override_settings(LLM_FOUNDATION=RING):
+
+        @tool(effect=Effect.READ_ONLY, data_class=DataClass.PUBLIC)
+        def find_order(number: str) -> str:
+            return number
+
+        call_policy(tools=[find_order])(lambda call: allow())
+        assert [message.id for message in run_checks() if message.id.startswith("llm_foundation")] == []

@@ -1,7 +1,7 @@
 import pytest
 from django.test import override_settings
 
-from llm_foundation.conf import settings, unknown_keys, wrong_values
+from llm_foundation.conf import EmailNotifications, settings, unknown_keys, wrong_values
 from llm_foundation.exceptions import ConfigurationError
 from llm_foundation.vocabulary import DataClass, TrustZone
 
@@ -23,6 +23,7 @@ def test_every_key_has_a_default():
     assert settings.MAX_CALLS_PER_TURN == 128
     assert settings.MAX_CALLS_PER_RUN == 1024
     assert settings.PRIVACY == "metadata"
+    assert settings.EMAIL_NOTIFICATIONS is None
 
 
 def test_project_without_the_dict_gets_the_defaults(settings):
@@ -42,6 +43,15 @@ def test_override_settings_works_at_once_and_ends_with_its_block():
 def test_ceilings_are_overridden_zone_by_zone():
     assert settings.TRUST_CEILINGS[TrustZone.EXTERNAL] is DataClass.PUBLIC
     assert settings.TRUST_CEILINGS[TrustZone.LOCAL] is DataClass.SECRET
+
+
+@override_settings(LLM_FOUNDATION={"EMAIL_NOTIFICATIONS": {"BASE_URL": "https://ops.example.com/"}})
+def test_notifications_are_switched_on_by_saying_where_the_site_is():
+    wanted = settings.EMAIL_NOTIFICATIONS
+    assert wanted == EmailNotifications("https://ops.example.com", "", 50)
+    for off in (False, None):
+        with override_settings(LLM_FOUNDATION={"EMAIL_NOTIFICATIONS": off}):
+            assert settings.EMAIL_NOTIFICATIONS is None
 
 
 @override_settings(LLM_FOUNDATION={"PRIVATE_ORIGINS": ["http://localhost:11434/", "http://[::1]:8000"]})
@@ -69,9 +79,18 @@ WRONG = [
     ("CONNECT_TIMEOUT", float("inf"), "must be a number of seconds above 0"),
     ("CONNECT_TIMEOUT", True, "must be a number of seconds above 0"),
     ("TOTAL_TIMEOUT", "600", "must be a number of seconds above 0"),
+    ("LEASE_MARGIN", 1e12, "must be a year at most, in seconds: 31536000"),
+    ("STREAM_INTERVAL", 31_536_001, "must be a year at most, in seconds: 31536000"),
     ("MAX_ROUNDS", 2.5, "must be a whole number above 0"),
     ("MAX_ROUNDS", 0, "must be a whole number above 0"),
     ("PRIVACY", "some", "must be 'none', 'metadata' or 'full'"),
+    ("EMAIL_NOTIFICATIONS", True, "must be a dict that says where the site is"),
+    ("EMAIL_NOTIFICATIONS", {"FROM_EMAIL": "llm@example.com"}, "must be a dict that says where the site is"),
+    ("EMAIL_NOTIFICATIONS", {"BASE_URL": "ops.example.com"}, "'ops.example.com'; it is scheme and host"),
+    ("EMAIL_NOTIFICATIONS", {"BASE_URL": None}, "it is scheme and host"),
+    ("EMAIL_NOTIFICATIONS", {"BASE_URL": "https://a.example", "TO": []}, "has a key 'TO' that means nothing"),
+    ("EMAIL_NOTIFICATIONS", {"BASE_URL": "https://a.example", "FROM_EMAIL": None}, "FROM_EMAIL None; it is an address"),
+    ("EMAIL_NOTIFICATIONS", {"BASE_URL": "https://a.example", "MAX_RECIPIENTS": 0}, "must be a whole number above 0"),
 ]
 
 

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from datetime import UTC, datetime
 
 import pytest
 
@@ -13,9 +14,12 @@ from llm_foundation.exceptions import (
     AuthenticationFailed,
     ConnectionFailed,
     ContextLengthExceeded,
+    DecisionExpired,
     DecisionNotPermitted,
     IncompleteStream,
     InvalidArguments,
+    InvalidEdit,
+    InvalidInput,
     InvalidMessage,
     InvalidProviderState,
     InvalidResponse,
@@ -137,6 +141,13 @@ def test_invalid_arguments_say_which_field_and_why():
     assert str(error) == "Invalid arguments for refund_order: amount: must be positive; number: is missing"
 
 
+@pytest.mark.parametrize("kind", [InvalidEdit, InvalidInput])
+def test_what_people_filled_in_wrongly_is_named_and_not_repeated(kind):
+    error = kind("It does not fit.", problems={"pin": ["hunter2 is too short."], "a\u202e\nb": ["No such field."]})
+    assert str(error) == "It does not fit. (pin, a b)"
+    assert error.problems["pin"] == ["hunter2 is too short."]
+
+
 def test_approval_required_says_what_waits_and_what_to_do():
     call = ToolCall(id="a", name="refund_order")
     error = ToolApprovalRequired([call], messages=[ChatMessage.user("hi")])
@@ -162,6 +173,9 @@ def test_approval_required_says_what_waits_and_what_to_do():
         ),
         DecisionNotPermitted("no", rule="four_eyes"),
         AlreadyDecided("too late", state="denied", decider="Ada"),
+        DecisionExpired("too late", expired_at=datetime(2026, 1, 2, tzinfo=UTC)),
+        InvalidEdit("They do not fit.", problems={"amount": ["Enter a number."]}),
+        InvalidInput("It does not fit.", problems={"pin": ["Too short."]}),
     ],
 )
 def test_an_error_survives_the_way_to_another_process(error):

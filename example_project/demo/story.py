@@ -7,7 +7,7 @@ from uuid import UUID
 from django.contrib.auth.models import User
 
 from example_project.demo.page import DIM, GREEN, RED, YELLOW, Page
-from example_project.demo.tasks import Task, changes, ledger
+from example_project.demo.tasks import Correction, Task, changes, ledger
 from example_project.shop.assistant import SLUG
 from llm_foundation import llm
 from llm_foundation.loop.state import Verdict
@@ -44,6 +44,22 @@ class Story:
         while run.status == RunStatus.WAITING_FOR_APPROVAL:
             run = self._decide_next(run)
         self._tell_end(run, before)
+        return run
+
+    def correct(self, correction: Correction) -> Run:
+        """A call that is released with other arguments than the model's."""
+        self.page.heading("A correction")
+        self.page.say(f"Anna asks: “{correction.question}”")
+        run = llm.run(SLUG, correction.question, user=self.anna)
+        self.tell_calls(run)
+        while call := run.pending_calls.first():
+            changed = {**call.arguments, **correction.changes}
+            self.page.say("Ben releases the call, but not as it is:", GREEN)
+            for name, value in correction.changes.items():
+                self.page.say(f"{name}: {call.arguments[name]} → {value}", indent=2)
+            run = llm.approve(call, by=self.ben, digest=call.digest, arguments=changed)
+            self.tell_calls(run)
+        self.tell_answer(run)
         return run
 
     def start_waiting(self, question: str) -> Run:

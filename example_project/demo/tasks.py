@@ -1,18 +1,29 @@
 """What the demo asks for, and how it sees what came of it in the shop's own tables."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from decimal import Decimal
+from typing import Any, Final
 
 from example_project.shop.models import Message, Order, Refund, Ticket
 
 
 @dataclass(frozen=True)
+class Correction:
+    """A question whose call is not quite right, and what is changed of it before it is released."""
+
+    question: str
+    changes: Mapping[str, Any]
+    is_done: Callable[[], bool]
+
+
+@dataclass(frozen=True)
 class Task:
-    """A question whose answer needs a write, and one more for the reader to decide."""
+    """A question whose answer needs a write, one that needs a correction, and one more for the reader to decide."""
 
     question: str
     is_done: Callable[[], bool]
+    correction: Correction
     next_question: str
     next_is_done: Callable[[], bool]
 
@@ -20,6 +31,10 @@ class Task:
 def refund_is_made() -> bool:
     order = Order.objects.get(number="2026-1138")
     return 0 < order.refunded <= order.total
+
+
+def smaller_refund_is_made() -> bool:
+    return Order.objects.get(number="2026-1139").refunded == Decimal("15.00")
 
 
 def letter_is_sent() -> bool:
@@ -33,12 +48,20 @@ def is_closed(ticket: str) -> bool:
 SUPPORT: Final = Task(
     "Please refund order 2026-1138: the teapot arrived broken.",
     refund_is_made,
+    Correction(
+        "Please refund 20.00 EUR of order 2026-1139: the lid is scratched.",
+        {"amount": "15.00", "reason": "a scratched lid"},
+        smaller_refund_is_made,
+    ),
     "Please write to the customer of order 2026-1139 that we are looking into it.",
     letter_is_sent,
 )
 ONE_TOOL: Final = Task(
     "Please close ticket T-204.",
     lambda: is_closed("T-204"),
+    Correction(
+        "Please close ticket T-205.", {"number": "T-203"}, lambda: is_closed("T-203") and not is_closed("T-205")
+    ),
     "Please close ticket T-205.",
     lambda: is_closed("T-205"),
 )

@@ -15,7 +15,8 @@ INTRODUCTION: Final = (
     "I am the practice model of the example project: a script that plays a language model, not a language model."
 )
 NOTHING_TO_PLAY: Final = (
-    f"{INTRODUCTION} I can look up an order, refund one, write to a customer and close a ticket, each by its number."
+    f"{INTRODUCTION} I can look up an order, refund one, write to its customer, make a return label for it,"
+    " and close a ticket, each by its number."
 )
 
 ORDER: Final = re.compile(r"\b\d{4}-\d{4}\b")
@@ -83,6 +84,10 @@ def write(scene: Scene) -> list[Call]:
     return [Call("send_message", {"number": number, "text": text}) for number in ORDER.findall(scene.question)]
 
 
+def label(scene: Scene) -> list[Call]:
+    return [Call("make_return_label", {"number": number}) for number in ORDER.findall(scene.question)]
+
+
 def close(scene: Scene) -> list[Call]:
     return [Call("close_ticket", {"number": number}) for number in TICKET.findall(scene.question)]
 
@@ -105,13 +110,14 @@ def described(call: Call) -> str:
         return f"Order {order['number']} is {order['status']}: {order['total']} in all, {order['left']} not refunded."
     if call.result.startswith("Error: "):
         return f"I could not do that: {call.result.removeprefix('Error: ')}"
-    return call.result
+    return call.result.rpartition("\n\n")[2]  # above it stands what a person changed
 
 
 PLAYS: Final = (
     Play(re.compile(r"\bwho are you\b|\bare you (a|an|real)\b", re.IGNORECASE), (), introduce),
     Play(re.compile(r"\brefund\b.*\d{4}-\d{4}", re.IGNORECASE | re.DOTALL), (look_up, refund), report),
     Play(re.compile(r"\b(write|send|tell)\b.*\d{4}-\d{4}", re.IGNORECASE | re.DOTALL), (look_up, write), report),
+    Play(re.compile(r"\breturn label\b.*\d{4}-\d{4}", re.IGNORECASE | re.DOTALL), (look_up, label), report),
     Play(re.compile(r"\bclose\b.*\bT-\d+", re.IGNORECASE | re.DOTALL), (close,), report),
     Play(ORDER, (look_up,), report),
 )

@@ -4,7 +4,7 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from example_project.shop.models import Customer, Message, Order, OrderLine, Refund, Ticket
+from example_project.shop.models import Customer, Message, Order, OrderLine, Refund, ReturnLabel, Ticket
 
 if TYPE_CHECKING:  # the stubs say more of these classes than Django does at run time
     ModelAdmin = admin.ModelAdmin[Any]
@@ -66,6 +66,12 @@ class TicketAdmin(ModelAdmin):
     list_filter = [("closed_at", admin.EmptyFieldListFilter)]
     list_select_related = ["customer", "order"]
     search_fields = ["number", "subject"]
+
+
+@admin.register(ReturnLabel)
+class ReturnLabelAdmin(RecordAdmin, ModelAdmin):
+    list_display = ["made_at", "order", "service", "weight", "made_by"]
+    list_select_related = ["order", "made_by"]
 
 
 @admin.register(Message)

@@ -18,7 +18,14 @@ PROMPT: Final = (
     "You work at the support desk of a small shop. Use the tools; do not guess what an order holds."
     " Answer in one or two short sentences."
 )
-ALL_TOOLS: Final = ("find_order", "find_tickets", "refund_order", "send_message", "close_ticket")
+ALL_TOOLS: Final = (
+    "find_order",
+    "find_tickets",
+    "refund_order",
+    "send_message",
+    "make_return_label",
+    "close_ticket",
+)
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,10 @@ from decimal import Decimal
 from typing import Annotated, Any
 
 from django.utils import timezone
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from example_project.shop import outbox
-from example_project.shop.models import Message, Order, Ticket
+from example_project.shop.models import Message, Order, ReturnLabel, Ticket
 from example_project.shop.refunds import RefundRefused, refund
 from llm_foundation.exceptions import NotExecuted
 from llm_foundation.tools import DataClass, Effect, ToolContext, tool
@@ -115,6 +115,32 @@ def send_message(context: ToolContext, number: str, text: str) -> str:
     outbox.send(to=order.customer.email, subject=f"Your order {order.number}", text=text)
     Message.objects.create(order=order, text=text, sent_by=context.user)
     return f"Sent to {order.customer.name}."
+
+
+class Parcel(BaseModel):
+    """What no model can know: whoever stands at the scales says it."""
+
+    weight: Decimal = Field(gt=0, le=30, decimal_places=1, title="Weight", description="In kilograms, up to 30.")
+    service: ReturnLabel.Service = Field(ReturnLabel.Service.STANDARD, title="Service")
+
+
+@tool(
+    effect=Effect.TRANSACTIONAL_WRITE,
+    data_class=DataClass.PERSONAL,
+    permission="shop.add_returnlabel",
+    input_model=Parcel,
+    group="orders",
+)
+def make_return_label(context: ToolContext, number: str) -> str:
+    """Make a label with which the customer sends an order back. Somebody in the stockroom adds weight and service.
+
+    Args:
+        number: of the order, for example "2026-1138".
+    """
+    parcel: Parcel = context.input
+    order = existing_order(number)
+    label = ReturnLabel.objects.create(order=order, weight=parcel.weight, service=parcel.service, made_by=context.user)
+    return f"Return label {label.pk} for {label}."
 
 
 def preview_of_closing(context: ToolContext, number: str) -> list[str]:

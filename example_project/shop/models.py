@@ -114,3 +114,23 @@ class Message(models.Model):
 
     def __str__(self) -> str:
         return f"to {self.order.customer} about {self.order}"
+
+
+class ReturnLabel(models.Model):
+    """With it a customer sends a parcel back, and the shop pays the carrier by its weight."""
+
+    class Service(models.TextChoices):
+        STANDARD = "standard", "standard"
+        EXPRESS = "express", "express"
+
+    order = models.ForeignKey(Order, on_delete=models.PROTECT, related_name="return_labels")
+    service = models.CharField(max_length=10, choices=Service)
+    weight = models.DecimalField(max_digits=4, decimal_places=1, help_text="In kilograms.")
+    made_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    made_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-made_at"]
+
+    def __str__(self) -> str:
+        return f"{self.weight} kg of {self.order}, {self.service}"

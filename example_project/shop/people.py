@@ -9,9 +9,11 @@ from django.contrib.auth.models import Group, Permission, User
 PASSWORD: Final = "demo"
 """For this example on this machine, and printed by it."""
 
-LOOK: Final = ("shop.view_customer", "shop.view_order", "shop.view_refund", "shop.view_ticket", "shop.view_message")
+LOOK: Final = tuple(
+    f"shop.view_{model}" for model in ("customer", "order", "refund", "ticket", "message", "returnlabel")
+)
 FOLLOW: Final = ("llm_foundation.view_run", "llm_foundation.view_runtoolcall")
-ACT: Final = ("shop.refund_order", "shop.send_message", "shop.change_ticket")
+ACT: Final = ("shop.refund_order", "shop.send_message", "shop.change_ticket", "shop.add_returnlabel")
 DECIDE: Final = ("llm_foundation.decide_toolcall",)
 
 GROUPS: Final = {

@@ -7,7 +7,7 @@ from typing import Final
 
 from django.db import transaction
 
-from example_project.shop.models import Customer, Message, Order, OrderLine, Refund, Ticket
+from example_project.shop.models import Customer, Message, Order, OrderLine, Refund, ReturnLabel, Ticket
 from example_project.shop.people import GROUPS, PEOPLE, hire, make_group
 
 CLARA: Final = ("Clara Jansen", "clara@customers.example")
@@ -48,7 +48,7 @@ def seed(*, fresh: bool = False) -> None:
     """Make what is missing and leave what is there. ``fresh`` throws the shop's rows away first, not its people."""
     with transaction.atomic():
         if fresh:
-            for model in (Message, Refund, Ticket, OrderLine, Order, Customer):
+            for model in (Message, ReturnLabel, Refund, Ticket, OrderLine, Order, Customer):
                 model._default_manager.all().delete()
         for name, permissions in GROUPS.items():
             make_group(name, permissions)

@@ -53,12 +53,13 @@ class CallCard:
 
     @property
     def arguments(self) -> Shown:
-        return read(lambda: one_line(self.call.tool_call))
+        return read(lambda: one_line(self.call.effective_call))
 
     @property
     def result(self) -> Shown:
-        """What the model was told."""
-        return read(lambda: reveal(self.call.result))
+        """What the model was told; empty as long as it waits for that."""
+        is_answered = CallState(self.call.state).is_answered
+        return read(lambda: reveal(self.call.result if is_answered else ""))
 
     @property
     def detail(self) -> Shown:
@@ -68,6 +69,10 @@ class CallCard:
     @property
     def is_pending(self) -> bool:
         return self.call.state == CallState.PENDING
+
+    @property
+    def is_in_doubt(self) -> bool:
+        return self.call.state == CallState.IN_DOUBT
 
     @property
     def steps(self) -> list[Step]:
@@ -117,6 +122,8 @@ def _gate(call: RunToolCall) -> str:
 def _decided(decision: Decision, *, since: datetime | None) -> Step:
     words = {
         Decision.Verdict.APPROVED: _("Approved by %(who)s"),
+        Decision.Verdict.EDITED: _("Arguments changed by %(who)s"),
+        Decision.Verdict.ANSWERED: _("Input given by %(who)s"),
         Decision.Verdict.DENIED: _("Denied by %(who)s"),
         Decision.Verdict.HAPPENED: _("%(who)s says that it happened"),
         Decision.Verdict.DID_NOT_HAPPEN: _("%(who)s says that it did not happen"),

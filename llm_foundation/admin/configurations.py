@@ -63,6 +63,13 @@ class ConfigurationAdmin(ModelAdmin):
         ),
         (_("Who may use it"), {"fields": ["groups"]}),
         (
+            _("Decisions"),
+            {
+                "fields": ["approval_policy", "approval_group", "approval_ttl", "on_expiry"],
+                "description": _("Who releases the calls that wait for a person, and for how long they wait."),
+            },
+        ),
+        (
             _("Limits of one run"),
             {
                 "fields": [

@@ -1,159 +1,87 @@
-"""Everything that a person needs to see before deciding one call, and what keeps them from deciding it."""
+"""What a person may do with one call, what keeps them from it, and what led there."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
-
-from django.utils.translation import gettext as _
+from typing import Any
 
 from llm_foundation.admin import permissions
-from llm_foundation.admin.call_card import CallCard, Shown, card_of, read
-from llm_foundation.admin.effects import CONSEQUENCES, effect_of
-from llm_foundation.admin.moments import waited
-from llm_foundation.admin.people import decider_of, name_of
-from llm_foundation.admin.run_page import decisions_by_call, siblings_of
-from llm_foundation.admin.shown_arguments import ShownArgument, shown_arguments
-from llm_foundation.admin.shown_messages import UNREADABLE, ShownMessage, around, read_messages
-from llm_foundation.admin.shown_text import ShownText, reveal
+from llm_foundation.admin.call_card import CallCard
+from llm_foundation.admin.decision_outcome import status_of
+from llm_foundation.admin.earlier_decisions import EarlierDecision, earlier_decisions
+from llm_foundation.admin.run_page import siblings_of
+from llm_foundation.admin.shown_call import ShownCall
+from llm_foundation.admin.shown_messages import ShownMessage, around, read_messages
 from llm_foundation.models import Decision, RunToolCall
-from llm_foundation.models.choices import EFFECTS
+from llm_foundation.policy.gate import NEEDS_INPUT
 from llm_foundation.runs.decisions import obstacle
+from llm_foundation.runs.inputs import needs_input
+from llm_foundation.runs.resolutions import may_resolve
 from llm_foundation.runs.verification import may_decide
-from llm_foundation.tools import Tool, registry
-from llm_foundation.vocabulary import Effect
 
-EARLIER: Final = 5
-"""How many earlier decisions on the same tool are shown."""
+Verdict = Decision.Verdict
 
 
 @dataclass(frozen=True, slots=True)
-class ShownArguments:
-    rows: Sequence[ShownArgument]
-    raw: ShownText | None = None
-    """What the model sent where it was no JSON object."""
-    problem: str = ""
+class Obstacle:
+    """``rule`` names what forbids it, where a rule does."""
+
+    text: str
+    rule: str = ""
+    status: int = 409
 
 
-@dataclass(frozen=True, slots=True)
-class EarlierDecision:
-    decision: Decision
-
-    @property
-    def verdict(self) -> str:
-        return self.decision.verdict
-
-    @property
-    def words(self) -> str:
-        return str(self.decision.get_verdict_display())
-
-    @property
-    def who(self) -> str:
-        return decider_of(self.decision)
-
-    @property
-    def reason(self) -> ShownText:
-        return reveal(self.decision.reason)
-
-
-@dataclass
-class DecisionPage:
-    """``viewer`` is who looks. Nothing here is stored, and looking changes nothing."""
-
-    call: RunToolCall
-    viewer: Any
-
-    @cached_property
-    def tool(self) -> Tool | None:
-        return registry.get(self.call.tool_name)
-
-    @property
-    def name(self) -> ShownText:
-        return reveal(self.call.tool_name)
-
-    @property
-    def description(self) -> str:
-        return self.tool.description if self.tool else _("The code of this project no longer has this tool.")
-
-    @property
-    def effect(self) -> Effect:
-        return effect_of(self.call, self.tool)
-
-    @property
-    def effect_label(self) -> Any:
-        return dict(EFFECTS)[self.effect.value]
-
-    @property
-    def consequence(self) -> Any:
-        return CONSEQUENCES[self.effect]
-
-    @property
-    def asker(self) -> str:
-        return name_of(self.call.run.owner)
-
-    @property
-    def starter(self) -> str:
-        """Only where somebody else started the run."""
-        run = self.call.run
-        return name_of(run.starter) if run.starter_id and run.starter_id != run.owner_id else ""
-
-    @cached_property
-    def card(self) -> CallCard:
-        return card_of(self.call, decisions_by_call(Decision.objects.filter(call=self.call)))
-
-    @property
-    def is_pending(self) -> bool:
-        return self.card.is_pending
-
-    @property
-    def age(self) -> str:
-        """How long it has waited."""
-        return waited(self.call.pending_since) if self.is_pending else ""
-
-    @cached_property
-    def arguments(self) -> ShownArguments:
-        try:
-            call = self.call.tool_call
-        except UNREADABLE as error:
-            return ShownArguments((), problem=str(error))
-        if call.invalid_arguments is not None:
-            return ShownArguments((), raw=reveal(call.invalid_arguments))
-        return ShownArguments(shown_arguments(call, self.tool))
-
-    @cached_property
-    def preview(self) -> Shown | None:
-        """``None`` where the tool has none. It was made with the owner's rights: not everybody may read it."""
-        if not self.call.preview_sealed:
-            return None
-        if self.tool is None or not self.tool.may_use(self.viewer):
-            return Shown(reveal(""), _("Withheld: it may hold what only users of this tool may read."))
-        return read(lambda: reveal("\n".join(self.call.preview["lines"])))
-
-    @cached_property
-    def preview_failed(self) -> bool:
-        try:
-            return bool(self.call.preview and self.call.preview["failed"])
-        except UNREADABLE:
-            return True
-
-    @property
-    def hidden(self) -> int:
-        """How many characters of arguments and preview had to be made visible."""
-        preview = self.preview.text.hidden if self.preview else 0
-        raw = self.arguments.raw.hidden if self.arguments.raw else 0
-        return preview + raw + sum(argument.hidden for argument in self.arguments.rows)
+class DecisionPage(ShownCall):
+    """Nothing here is stored, and looking changes nothing."""
 
     @cached_property
     def may_decide(self) -> bool:
         return may_decide(self.viewer)
 
     @cached_property
-    def why_not_approve(self) -> str:
-        return str(obstacle(self.call, by=self.viewer, verdict=Decision.Verdict.APPROVED) or "")
+    def why_not_approve(self) -> Obstacle | None:
+        return _obstacle(self.call, self.viewer, Verdict.APPROVED)
 
     @cached_property
-    def why_not_deny(self) -> str:
-        return str(obstacle(self.call, by=self.viewer, verdict=Decision.Verdict.DENIED) or "")
+    def why_not_deny(self) -> Obstacle | None:
+        return _obstacle(self.call, self.viewer, Verdict.DENIED)
+
+    @cached_property
+    def why_not_edit(self) -> Obstacle | None:
+        return _obstacle(self.call, self.viewer, Verdict.EDITED)
+
+    @property
+    def may_edit(self) -> bool:
+        return self.is_open and self.why_not_edit is None
+
+    @cached_property
+    def takes_input(self) -> bool:
+        return self.tool is not None and self.tool.input_model is not None
+
+    @property
+    def needs_input(self) -> bool:
+        return needs_input(self.call, self.tool)
+
+    @property
+    def asks_for_input_only(self) -> bool:
+        """Whether an input is all that it waits for: who gives it lets the call run."""
+        return self.call.reason == NEEDS_INPUT and not self.call.edited_sealed
+
+    @cached_property
+    def may_answer(self) -> bool:
+        """Whether who looks may give the input, now."""
+        if not (self.is_open and self.takes_input):
+            return False
+        return _obstacle(self.call, self.viewer, Verdict.ANSWERED) is None
+
+    @property
+    def may_approve_with_input(self) -> bool:
+        """Not under four eyes: who gives the input has a part in the call then."""
+        return self.why_not_approve is None and not permissions.holds_four_eyes(self.call.run)
+
+    @property
+    def may_resolve(self) -> bool:
+        return may_resolve(self.viewer)
 
     @cached_property
     def may_read_run(self) -> bool:
@@ -171,8 +99,10 @@ class DecisionPage:
         return siblings_of(self.call)
 
     @cached_property
-    def earlier(self) -> list[EarlierDecision]:
-        """The newest decisions on other calls of the same tool."""
-        same_tool = Decision.objects.filter(call__tool_name=self.call.tool_name).exclude(call=self.call)
-        newest = same_tool.select_related("decider").order_by("-decided_at")[:EARLIER]
-        return [EarlierDecision(decision) for decision in newest]
+    def earlier(self) -> Sequence[EarlierDecision]:
+        return earlier_decisions(self.call)
+
+
+def _obstacle(call: RunToolCall, viewer: Any, verdict: Decision.Verdict) -> Obstacle | None:
+    error = obstacle(call, by=viewer, verdict=verdict)
+    return Obstacle(str(error), getattr(error, "rule", ""), status_of(error)) if error else None

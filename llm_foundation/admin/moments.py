@@ -42,6 +42,18 @@ def waited(since: datetime | None) -> str:
     return lasted(seconds) if seconds >= MINUTE else _("less than a minute")
 
 
+def is_over(moment: datetime | None) -> bool:
+    return moment is not None and moment <= timezone.now()
+
+
+def left(until: datetime | None) -> str:
+    """How much time is left; empty where it is unlimited. Seconds do not matter there either."""
+    seconds = (until - timezone.now()).total_seconds() if until else 0
+    if until is None:
+        return ""
+    return lasted(seconds) if seconds >= MINUTE else _("less than a minute") if seconds > 0 else _("none")
+
+
 def between(start: datetime | None, end: datetime | None) -> str:
     """Empty where one of the two is not known, or they do not follow each other."""
     return lasted((end - start).total_seconds()) if start and end and start <= end else ""

@@ -2,6 +2,8 @@
 
 from typing import Any, Final
 
+from llm_foundation.models import ApprovalPolicy, Run
+from llm_foundation.runs.approval_terms import terms_at_start, terms_now
 from llm_foundation.runs.verification import DECIDE
 
 READ_RUNS: Final = "llm_foundation.view_run"
@@ -21,3 +23,9 @@ def may_open_calls(user: Any) -> bool:
 
 def may_read_configurations(user: Any) -> bool:
     return bool(user.has_perm(READ_CONFIGURATIONS))
+
+
+def holds_four_eyes(run: Run) -> bool:
+    """Whether who changes or fills in a call of this run may not release it: the stricter of then and now."""
+    terms = (terms_at_start(run), terms_now(run))
+    return any(each is None or each.policy is ApprovalPolicy.FOUR_EYES for each in terms)

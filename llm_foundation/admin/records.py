@@ -54,18 +54,28 @@ class RecordAdmin(ModelAdmin):
             raise Http404(_("There is no such record."))
         return found
 
-    def page(self, request: HttpRequest, record: Any, *, status: int = 200, **context: Any) -> HttpResponse:
-        """The record's own page, in the frame that this version of Django gives to a change form."""
+    def page(
+        self,
+        request: HttpRequest,
+        record: Any = None,
+        *,
+        title: Any,
+        template: str = "",
+        status: int = 200,
+        **context: Any,
+    ) -> HttpResponse:
+        """The record's own page, or another one, in the frame that this version of Django gives to a change form."""
         frame = {
             **self.admin_site.each_context(request),
             "opts": self.opts,
-            "original": record,
+            "title": title,
+            "original": title if record is None else record,  # the last of the breadcrumbs
             "media": self.media,
             "has_view_permission": True,
             "is_popup": False,
             "add": False,
         }
-        return TemplateResponse(request, self.page_template, {**frame, **context}, status=status)
+        return TemplateResponse(request, template or self.page_template, {**frame, **context}, status=status)
 
 
 def badge(state: str, words: Any) -> SafeString:

@@ -12,6 +12,7 @@ from django.utils.translation import ngettext
 
 from llm_foundation.admin.call_card import CallCard
 from llm_foundation.admin.moments import lasted
+from llm_foundation.admin.money import in_dollars
 from llm_foundation.admin.people import name_of
 from llm_foundation.admin.shown_messages import ShownMessage
 from llm_foundation.admin.shown_text import ShownText, reveal
@@ -118,6 +119,8 @@ def _answer_facts(payload: dict[str, Any]) -> list[str]:
         facts.append(_("%(input)s tokens in, %(output)s out") % written)
     if isinstance(payload.get("seconds"), int | float):
         facts.append(lasted(payload["seconds"]))
+    if payload.get("cost"):
+        facts.append(in_dollars(payload["cost"]))
     if payload.get("finish_reason") not in (None, "stop", "tool_calls"):
         facts.append(_("ended by: %(reason)s") % {"reason": payload["finish_reason"]})
     return facts

@@ -14,20 +14,24 @@ from django.utils.translation import gettext_lazy as _
 
 from llm_foundation.admin import permissions
 from llm_foundation.admin.moments import short
+from llm_foundation.admin.money import in_dollars
 from llm_foundation.admin.people import name_of, short_name_of
 from llm_foundation.admin.records import RecordAdmin, badge
+from llm_foundation.admin.run_cancel import CancelMixin, why_not_cancel
 from llm_foundation.admin.run_page import run_page
+from llm_foundation.admin.run_raw import RawMixin
 from llm_foundation.models import Run
+from llm_foundation.runs.resolutions import may_resolve
 from llm_foundation.runs.verification import may_decide
 
 
 def written_cost(run: Run) -> str:
     """In US dollars. What has no known price adds nothing, so no cost is shown as unknown rather than as free."""
-    return f"${run.cost.normalize():f}" if run.cost else "–"
+    return in_dollars(run.cost) if run.cost else "–"
 
 
 @admin.register(Run)
-class RunAdmin(RecordAdmin):
+class RunAdmin(CancelMixin, RawMixin, RecordAdmin):
     """Needs ``llm_foundation.view_run``: whoever has it reads the transcripts."""
 
     page_template = "llm_foundation/admin/run.html"
@@ -85,7 +89,9 @@ class RunAdmin(RecordAdmin):
             owner=name_of(run.owner),
             starter=name_of(run.starter) if run.starter_id != run.owner_id else "",
             cost=written_cost(run),
+            may_cancel=not run.is_finished and not why_not_cancel(run, request.user),
             may_decide=may_decide(request.user),
+            may_resolve=may_resolve(request.user),
             may_open_calls=permissions.may_open_calls(request.user),
             may_open_configuration=permissions.may_read_configurations(request.user),
         )

@@ -34,7 +34,7 @@ class ShownArgument:
 
 def shown_arguments(call: ToolCall, tool: Tool | None) -> list[ShownArgument]:
     """What the model sent, in its order, then what it left out and has a default."""
-    properties = _properties(tool)
+    properties = properties_of(tool)
     sent = [_sent(name, value, properties.get(name, {})) for name, value in call.arguments.items()]
     left_out = [_left_out(name, schema) for name, schema in _defaults(call, properties)]
     return sent + left_out
@@ -44,7 +44,7 @@ def one_line(call: ToolCall) -> ShownText:
     """The arguments as one short line, for lists."""
     if call.invalid_arguments is not None:
         return reveal(Truncator(call.invalid_arguments).chars(MOST_CHARACTERS_IN_A_LINE))
-    said = ", ".join(f"{name}: {_written(value)}" for name, value in call.arguments.items())
+    said = ", ".join(f"{name}: {written_value(value)}" for name, value in call.arguments.items())
     return reveal(Truncator(said).chars(MOST_CHARACTERS_IN_A_LINE))
 
 
@@ -77,7 +77,7 @@ def _sent(name: str, value: Any, schema: Mapping[str, Any]) -> ShownArgument:
     return ShownArgument(
         name=reveal(name, ends=True),
         kind=kind_of(value),
-        value=reveal(_written(value), ends=isinstance(value, str)),
+        value=reveal(written_value(value), ends=isinstance(value, str)),
         description=str(schema.get("description", "")),
     )
 
@@ -87,20 +87,20 @@ def _left_out(name: str, schema: Mapping[str, Any]) -> ShownArgument:
     return ShownArgument(
         name=reveal(name),
         kind=kind_of(default),
-        value=reveal(_written(default)),
+        value=reveal(written_value(default)),
         description=str(schema.get("description", "")),
         is_left_out=True,
     )
 
 
-def _written(value: Any) -> str:
+def written_value(value: Any) -> str:
     """Text stands as it is; everything else as JSON writes it."""
     if isinstance(value, str):
         return value
     return as_json(value) if isinstance(value, Mapping | list | tuple) and value else json.dumps(value)
 
 
-def _properties(tool: Tool | None) -> Mapping[str, Any]:
+def properties_of(tool: Tool | None) -> Mapping[str, Any]:
     try:
         found = tool.parameters.get("properties", {}) if tool else {}
     except ToolError:

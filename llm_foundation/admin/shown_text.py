@@ -5,7 +5,7 @@ not release words that they could not see.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
@@ -22,12 +22,15 @@ INVISIBLE: Final = re.compile(
 LONG: Final = 600
 """Characters from which on a text gets a box of its own, with a scroll bar."""
 
-WORDS: Final = re.compile(r"[^ \n\t]+")
+Span = tuple[int, int]
+
 MOST_MARKS: Final = 1_000
 """Runs of hidden characters that a text may have and still get each its own mark with a name."""
 MOST_NAMES: Final = 5
 VARIATION: Final = "\ufe0f"
 JOINER: Final = "\u200d"
+DEPENDS: Final = frozenset({VARIATION, JOINER, "\r"})
+"""Whether these are seen depends on what stands beside them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,41 +48,74 @@ class ShownText:
 
 def reveal(text: str, *, ends: bool = False) -> ShownText:
     """Make a text visible as it is. ``ends``: blanks at its beginning and its end are marked as well."""
-    marks = _marks(text) if ends else _hidden_places(text)
-    if not marks:
+    spans = _joined(sorted([*_hidden_spans(text), *(_blank_ends(text) if ends else ())]))
+    hidden = sum(end - start for start, end in spans)
+    if not spans:
         return ShownText(escape(text), len(text))
-    if sum(place - 1 not in marks for place in marks) > MOST_MARKS:
-        return ShownText(escape(text.translate(_codes(text, marks))), len(text), len(marks))
-    pieces = (_mark(piece) if is_marked else escape(piece) for is_marked, piece in _pieces(text, marks))
-    return ShownText(mark_safe("".join(pieces)), len(text), len(marks))  # noqa: S308  # every piece is escaped
+    if len(spans) > MOST_MARKS:
+        return ShownText(escape(text.translate(_codes(text, spans))), len(text), hidden)
+    return ShownText(mark_safe("".join(_pieces(text, spans))), len(text), hidden)  # noqa: S308  # every piece is escaped
 
 
-def _pieces(text: str, marks: frozenset[int]) -> Iterator[tuple[bool, str]]:
-    for is_marked, group in groupby(enumerate(text), key=lambda entry: entry[0] in marks):
-        yield is_marked, "".join(character for _, character in group)
+def _pieces(text: str, spans: Sequence[Span]) -> Iterator[SafeString]:
+    here = 0
+    for start, end in spans:
+        yield escape(text[here:start])
+        yield _mark(text[start:end])
+        here = end
+    yield escape(text[here:])
 
 
-def _marks(text: str) -> frozenset[int]:
+def _hidden_spans(text: str) -> Iterator[Span]:
+    """Each kind of character is looked at once: a megabyte of them must not take the reader's time."""
+    kinds = set(text)
+    unsure = kinds & DEPENDS
+    suspects = unsure | {kind for kind in kinds - unsure if _is_never_seen(kind)}
+    if not suspects:
+        return
+    for found in re.finditer(f"[{re.escape(''.join(sorted(suspects)))}]+", text):
+        if unsure.isdisjoint(found[0]):
+            yield found.span()
+        else:
+            places = range(*found.span())
+            yield from ((place, place + 1) for place in places if _is_hidden(text, place, text[place]))
+
+
+def _blank_ends(text: str) -> Iterator[Span]:
     first, after_last = len(text) - len(text.lstrip(" ")), len(text.rstrip(" "))
-    return _hidden_places(text) | {*range(first), *range(after_last, len(text))}
+    if first:
+        yield 0, first
+    if first <= after_last < len(text):
+        yield after_last, len(text)
 
 
-def _hidden_places(text: str) -> frozenset[int]:
-    suspects = (word.span() for word in WORDS.finditer(text) if not word[0].isprintable() or INVISIBLE.search(word[0]))
-    return frozenset(place for span in suspects for place in range(*span) if _is_hidden(text, place, text[place]))
+def _joined(spans: Iterable[Span]) -> list[Span]:
+    """What stands beside each other is one mark."""
+    joined: list[Span] = []
+    for start, end in spans:
+        if joined and joined[-1][1] == start:
+            joined[-1] = joined[-1][0], end
+        else:
+            joined.append((start, end))
+    return joined
 
 
-def _codes(text: str, marks: frozenset[int]) -> dict[int, str]:
+def _codes(text: str, spans: Iterable[Span]) -> dict[int, str]:
     """For a text that is full of hidden characters: their codes as text, so that the page does not burst."""
-    return {ord(character): f"⟨U+{ord(character):04X}⟩" for character in {text[place] for place in marks}}
+    found = {character for start, end in spans for character in text[start:end]}
+    return {ord(character): f"⟨U+{ord(character):04X}⟩" for character in found}
+
+
+def _is_never_seen(character: str) -> bool:
+    return bool(INVISIBLE.match(character)) or not (character.isprintable() or character in "\n\t")
 
 
 def _is_hidden(text: str, index: int, character: str) -> bool:
-    if character in (VARIATION, JOINER):
-        return not _belongs_to_emoji(text, index)
+    if character not in DEPENDS:
+        return _is_never_seen(character)
     if character == "\r":
         return text[index + 1 : index + 2] != "\n"
-    return bool(INVISIBLE.match(character)) or not (character.isprintable() or character in "\n\t")
+    return not _belongs_to_emoji(text, index)
 
 
 def _belongs_to_emoji(text: str, index: int) -> bool:
@@ -95,8 +131,8 @@ def _belongs_to_emoji(text: str, index: int) -> bool:
 
 def _mark(piece: str) -> SafeString:
     """One run of hidden characters. Repetitions are counted, so that a megabyte of them stays a line."""
-    codes = [(code, sum(1 for _ in same)) for code, same in groupby(f"U+{ord(character):04X}" for character in piece)]
-    shown = " ".join(code if times == 1 else f"{code} ×{times}" for code, times in codes)
-    names = list(dict.fromkeys(name(character, "unnamed character") for character in piece))
+    runs = [(f"U+{ord(character):04X}", sum(1 for _ in same)) for character, same in groupby(piece)]
+    shown = " ".join(code if times == 1 else f"{code} ×{times}" for code, times in runs)
+    names = list(dict.fromkeys(name(character, "unnamed character") for character in dict.fromkeys(piece)))
     title = ", ".join(names[:MOST_NAMES]) + (", …" if len(names) > MOST_NAMES else "")
     return format_html('<span class="llm-hidden" title="{}">{}</span>', title, shown)

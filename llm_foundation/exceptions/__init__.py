@@ -39,6 +39,9 @@
     ├── DecisionError
     │   ├── DecisionNotPermitted
     │   ├── AlreadyDecided
+    │   ├── DecisionExpired             nobody decided the call in time
+    │   ├── InvalidEdit                 edited arguments that do not fit the tool; sentences per field
+    │   ├── InvalidInput                an input that does not fit its model; sentences per field
     │   ├── TooEarly                    an attempt in doubt may still be at work
     │   └── StaleDigest
     └── ProviderError                   a contact with a provider that did not give an answer
@@ -84,8 +87,11 @@ from llm_foundation.exceptions.runs import (
     AlreadyDecided,
     ContextExhausted,
     DecisionError,
+    DecisionExpired,
     DecisionNotPermitted,
     IdempotencyConflict,
+    InvalidEdit,
+    InvalidInput,
     InvalidTransition,
     OwnerGone,
     RunError,
@@ -119,12 +125,15 @@ __all__ = [
     "ContextExhausted",
     "ContextLengthExceeded",
     "DecisionError",
+    "DecisionExpired",
     "DecisionNotPermitted",
     "DecryptionFailed",
     "EncryptionError",
     "IdempotencyConflict",
     "IncompleteStream",
     "InvalidArguments",
+    "InvalidEdit",
+    "InvalidInput",
     "InvalidMessage",
     "InvalidProviderState",
     "InvalidRequest",

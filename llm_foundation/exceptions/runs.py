@@ -1,8 +1,9 @@
 """Why a run, or a decision about one of its calls, cannot go on."""
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from llm_foundation.exceptions.root import LLMFoundationError
+from llm_foundation.exceptions.root import LLMFoundationError, one_line
 
 
 class TrustCeilingExceeded(LLMFoundationError):
@@ -96,3 +97,29 @@ class TooEarly(DecisionError):
 
 class StaleDigest(DecisionError):
     """What was shown when the decision was made is not what would run now. Look again, then decide."""
+
+
+class DecisionExpired(DecisionError):
+    """Nobody decided the call in time: since ``expired_at`` it waits for no decision any more."""
+
+    def __init__(self, message: str, *, expired_at: datetime) -> None:
+        super().__init__(message)
+        self.expired_at = expired_at
+
+
+class _WithProblems(Exception):
+    """``problems`` holds sentences for whoever filled the fields in, by field path. The text names the fields only:
+    what was written in them may be a secret, and a sentence may quote it.
+    """
+
+    def __init__(self, message: str, *, problems: Mapping[str, Sequence[str]]) -> None:
+        self.problems = {field: list(sentences) for field, sentences in problems.items()}
+        super().__init__(f"{message} ({one_line(', '.join(self.problems))})")
+
+
+class InvalidEdit(_WithProblems, DecisionError):
+    """The edited arguments do not fit the tool; nothing was written."""
+
+
+class InvalidInput(_WithProblems, DecisionError):
+    """The input does not fit the tool's input model; nothing was written."""

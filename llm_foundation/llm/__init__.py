@@ -24,9 +24,11 @@ from llm_foundation.llm.completions import (
     structured,
 )
 from llm_foundation.llm.people import (
+    aanswer,
     aapprove,
     acancel,
     adeny,
+    answer,
     approve,
     aresolve,
     cancel,
@@ -43,6 +45,7 @@ from llm_foundation.llm.runs import (
 )
 
 __all__ = [
+    "aanswer",
     "aapprove",
     "aavailable_models",
     "acancel",
@@ -50,6 +53,7 @@ __all__ = [
     "adeny",
     "aembed",
     "afollow",
+    "answer",
     "approve",
     "aresolve",
     "arun",

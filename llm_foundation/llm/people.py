@@ -1,6 +1,7 @@
 """What people say about a run and its calls. Each function gives the run as it is afterwards."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from asgiref.sync import sync_to_async
 
@@ -13,21 +14,83 @@ from llm_foundation.runs.resolutions import resolve as resolve_call
 if TYPE_CHECKING:
     from uuid import UUID
 
+    from pydantic import BaseModel
+
     from llm_foundation.policy.facts import User
 
 
-def approve(call: "RunToolCall | UUID | str", *, by: "User", digest: str, channel: str = "code") -> Run:
-    """Release one pending call, and let its run go on.
+def approve(
+    call: "RunToolCall | UUID | str",
+    *,
+    by: "User",
+    digest: str,
+    arguments: Mapping[str, Any] | None = None,
+    input: "Mapping[str, Any] | BaseModel | None" = None,
+    channel: str = "code",
+) -> Run:
+    """Release one pending call, and let its run go on. Gives the run as it is afterwards.
 
-    ``digest`` is ``call.digest`` as it was when the person looked. Gives the run as it is afterwards. Raises
-    ``DecisionError``: ``DecisionNotPermitted``, ``AlreadyDecided`` or ``StaleDigest``.
+    ``digest`` is ``call.digest`` as it was when the person looked. ``arguments`` are all arguments of the call, changed
+    by the person: the tool is called with them, and the model is told. ``input`` is what the tool's input model asks
+    for. Where the approval policy bars who gave them from releasing the call (four eyes), both are kept under a new
+    digest, the call goes on waiting, and ``run.pending_calls`` still holds it.
+
+    Raises ``DecisionError``, and nothing was written: ``DecisionNotPermitted``, ``AlreadyDecided``, ``StaleDigest``,
+    ``DecisionExpired``, or ``InvalidEdit`` and ``InvalidInput`` with sentences per field.
     """
-    return _run_of(decide(call, by=by, digest=digest, verdict=Decision.Verdict.APPROVED, channel=channel))
+    return _run_of(
+        decide(
+            call,
+            by=by,
+            digest=digest,
+            verdict=Decision.Verdict.APPROVED,
+            channel=channel,
+            arguments=arguments,
+            input=input,
+        )
+    )
 
 
-def deny(call: "RunToolCall | UUID | str", *, by: "User", digest: str, reason: str = "", channel: str = "code") -> Run:
-    """Refuse one pending call; the model is told, with the reason, and the run goes on. See ``approve``."""
-    return _run_of(decide(call, by=by, digest=digest, verdict=Decision.Verdict.DENIED, reason=reason, channel=channel))
+def answer(
+    call: "RunToolCall | UUID | str",
+    *,
+    by: "User",
+    digest: str,
+    input: "Mapping[str, Any] | BaseModel",
+    channel: str = "code",
+) -> Run:
+    """Give a pending call the input that its tool asks for: as the run's owner or starter, or who may decide calls.
+
+    A call that waits for nothing else is released by it. Where somebody has to approve it as well, the input is kept
+    under a new digest, and the call goes on waiting. Another answer takes the place of the first. See ``approve``.
+    """
+    return _run_of(decide(call, by=by, digest=digest, verdict=Decision.Verdict.ANSWERED, channel=channel, input=input))
+
+
+def deny(
+    call: "RunToolCall | UUID | str",
+    *,
+    by: "User",
+    digest: str,
+    reason: str = "",
+    stop: bool = False,
+    channel: str = "code",
+) -> Run:
+    """Refuse one pending call; the model is told, with the reason, and the run goes on. See ``approve``.
+
+    ``stop``: the run is cancelled with it. Who may deny a call may do that as well, without another permission.
+    """
+    return _run_of(
+        decide(
+            call,
+            by=by,
+            digest=digest,
+            verdict=Decision.Verdict.DENIED,
+            reason=reason,
+            channel=channel,
+            stop_run=stop,
+        )
+    )
 
 
 def resolve(
@@ -59,6 +122,7 @@ def cancel(run: "Run | UUID | str", *, by: "User") -> Run:
     return cancel_run(run, by=by)
 
 
+aanswer = sync_to_async(answer)
 aapprove = sync_to_async(approve)
 adeny = sync_to_async(deny)
 aresolve = sync_to_async(resolve)

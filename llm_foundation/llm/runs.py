@@ -101,7 +101,10 @@ async def arun(
     continues: "Run | UUID | str | None" = None,
     idempotency_key: str | None = None,
 ) -> Run:
-    """``run`` for async code; a turn's free calls run side by side, transactional ones never."""
+    """``run`` for async code; a turn's free calls run side by side, transactional ones never.
+
+    Where the task that awaits it is cancelled, a writing call comes to its end, and a worker goes on with the run.
+    """
     start = await sync_to_async(start_of)(
         configuration,
         messages,

@@ -54,6 +54,24 @@ class RunToolCall(models.Model):
         _("state"), max_length=16, choices=CALL_STATES, default=CallState.PROPOSED.value, db_index=True
     )
     arguments_sealed = models.TextField(blank=True, editable=False)
+    edited_sealed = models.TextField(blank=True, editable=False)
+    editor = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        editable=False,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        verbose_name=_("arguments changed by"),
+    )
+    input_sealed = models.TextField(blank=True, editable=False)
+    input_giver = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        editable=False,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        verbose_name=_("input given by"),
+    )
     preview_sealed = models.TextField(blank=True, editable=False)
     result_sealed = models.TextField(blank=True, editable=False)
     detail_sealed = models.TextField(blank=True, editable=False)
@@ -69,11 +87,16 @@ class RunToolCall(models.Model):
 
     created_at = models.DateTimeField(_("asked for"), auto_now_add=True)
     pending_since = models.DateTimeField(_("waiting since"), null=True, editable=False)
+    # By the database's clock. A decision counts until then; what was released by then may begin later.
+    expires_at = models.DateTimeField(_("waits until"), null=True, editable=False, db_index=True)
+    asked = models.PositiveIntegerField(default=0, editable=False)  # how often it was put before a person
     started_at = models.DateTimeField(_("execution started"), null=True, editable=False)
     finished_at = models.DateTimeField(_("answered"), null=True, editable=False)
 
     # Models make up names and ids of any length and kind; whole they stand here, cut where they can be read.
     written_call = SealedJSON("arguments_sealed", row=["id"])
+    edited = SealedJSON("edited_sealed", row=["id"])  # the arguments as a person changed them; None: nobody did
+    input = SealedJSON("input_sealed", row=["id"])  # as it was typed; None: nobody has given it
     preview = SealedJSON("preview_sealed", row=["id"])
     result = SealedText("result_sealed", row=["id"])
     detail = SealedText("detail_sealed", row=["id"])
@@ -85,6 +108,8 @@ class RunToolCall(models.Model):
         verbose_name_plural = _("tool calls")
         ordering = ("created_at", "turn", "index")
         constraints = (models.UniqueConstraint(fields=("run", "turn", "index"), name="llm_tool_call_place"),)
+        # What was decided on a tool lately, among millions of calls.
+        indexes = (models.Index(fields=("tool_name", "created_at"), name="llm_tool_call_history"),)
         permissions = (
             ("decide_toolcall", _("Can decide pending tool calls")),
             ("resolve_toolcall", _("Can say what became of tool calls in doubt")),
@@ -104,6 +129,17 @@ class RunToolCall(models.Model):
         return self.tool_call.arguments
 
     @property
+    def effective_arguments(self) -> dict[str, Any]:
+        """What the tool is called with: the arguments as a person changed them, where one did."""
+        return self.effective_call.arguments
+
+    @property
+    def effective_call(self) -> ToolCall:
+        """The call as it would run. The transcript keeps the model's own."""
+        call, edited = self.tool_call, self.edited
+        return call if edited is None else ToolCall(id=call.id, name=call.name, arguments=edited)
+
+    @property
     def may_have_happened(self) -> bool:
         """Whether a call that is to run again has begun before, and nobody knows what that came to.
 
@@ -114,7 +150,7 @@ class RunToolCall(models.Model):
     def open_call(self) -> OpenCall:
         """The same for the loop."""
         state = CallState(self.state)
-        return OpenCall(self.tool_call, state, self.result if state.is_answered else None)
+        return OpenCall(self.effective_call, state, self.result if state.is_answered else None)
 
 
 class Decision(models.Model):
@@ -122,6 +158,8 @@ class Decision(models.Model):
 
     class Verdict(models.TextChoices):
         APPROVED = "approved", _("approved")
+        EDITED = "edited", _("arguments changed")
+        ANSWERED = "answered", _("input given")
         DENIED = "denied", _("denied")
         HAPPENED = "happened", _("it happened")
         DID_NOT_HAPPEN = "did_not_happen", _("it did not happen")
@@ -141,8 +179,14 @@ class Decision(models.Model):
     channel = models.CharField(_("where"), max_length=16)
     digest = models.CharField(max_length=80, editable=False)
     reason = models.TextField(_("reason"), blank=True)
+    edited_sealed = models.TextField(blank=True, editable=False)
+    input_sealed = models.TextField(blank=True, editable=False)
     decided_at = models.DateTimeField(_("decided"))
     seal = models.CharField(max_length=80, editable=False)
+
+    # What was given with this very decision; None where nothing was.
+    edited = SealedJSON("edited_sealed", row=["id"])
+    input = SealedJSON("input_sealed", row=["id"])
 
     class Meta:
         verbose_name = _("decision")

@@ -17,6 +17,7 @@ from llm_foundation.chat.options import ChatOptions
 from llm_foundation.conf import settings
 from llm_foundation.exceptions import SecretUnavailable, UnknownConfiguration, UnusableConfiguration
 from llm_foundation.loop.limits import RunLimits
+from llm_foundation.models.approval_rules import ApprovalRules
 from llm_foundation.models.compiled import CompiledQuery, Parameter, Question
 from llm_foundation.models.fields import JSONTextField
 from llm_foundation.models.language_models import LanguageModel
@@ -94,19 +95,18 @@ def _by_slug_and_user() -> ConfigurationQuerySet:
     return _whole().filter(slug=_SLUG)._open_to(Group.objects.filter(**{members: Parameter("user", users.pk)}))
 
 
-def _fallbacks() -> "models.QuerySet[ConfigurationFallback]":
-    entries = ConfigurationFallback.objects.filter(configuration=Parameter("configuration", Configuration._meta.pk))
-    return entries.select_related("fallback__language_model__provider")
-
-
 _SLUG: Final = Parameter("slug", models.SlugField())
 _BY_PK: Final = CompiledQuery(lambda: _whole().filter(pk=Parameter("pk", Configuration._meta.pk)))
 _BY_SLUG: Final = CompiledQuery(lambda: _whole().filter(slug=_SLUG))
 _BY_SLUG_AND_USER: Final = CompiledQuery(_by_slug_and_user)
-_FALLBACKS: Final = CompiledQuery(_fallbacks)
+_FALLBACKS: Final = CompiledQuery(
+    lambda: ConfigurationFallback.objects.filter(
+        configuration=Parameter("configuration", Configuration._meta.pk)
+    ).select_related("fallback__language_model__provider")
+)
 
 
-class Configuration(Timestamped):
+class Configuration(ApprovalRules, Timestamped):
     slug = models.SlugField(
         _("name in code"),
         max_length=64,
@@ -239,8 +239,11 @@ class Configuration(Timestamped):
             )
 
     def clean(self) -> None:
-        super().clean()
         problems: dict[str, Any] = {}
+        try:
+            super().clean()
+        except ValidationError as error:
+            error.update_error_dict(problems)
         try:
             _read_options(self.options)
         except ValueError as error:

@@ -1,7 +1,7 @@
 """A run: one task from first message to final answer, stored."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID, uuid4
@@ -38,6 +38,8 @@ STATUSES: Final = [
 
 MAX_REASON: Final = 64
 MAX_KEY: Final = 255
+
+_LIMITS: Final = frozenset(field.name for field in fields(RunLimits))
 
 
 class Run(models.Model):
@@ -83,6 +85,7 @@ class Run(models.Model):
     is_paused = models.BooleanField(default=False, editable=False)  # the provider stopped in the middle of its answer
     offer = JSONTextField(_("tools offered"), default=list)
     limits = JSONTextField(_("limits"), default=dict)
+    approval = JSONTextField(default=dict, editable=False)  # the rules of its start, sealed by ``runs.approval_terms``
     high_water = models.CharField(
         _("highest data class"), max_length=16, choices=DATA_CLASSES, default=DataClass.PUBLIC.value
     )
@@ -103,6 +106,7 @@ class Run(models.Model):
     lost_leases = models.PositiveIntegerField(default=0, editable=False)  # in a row
     not_before = models.DateTimeField(null=True, editable=False)
     enqueued_at = models.DateTimeField(null=True, editable=False)  # null: no worker was told of it
+    resent = models.PositiveIntegerField(default=0, editable=False)  # messages, in a row, that no worker acted on
     cancel_requested_at = models.DateTimeField(null=True, editable=False)
     next_message_sequence = models.PositiveBigIntegerField(default=1, editable=False)
     next_event_sequence = models.PositiveBigIntegerField(default=1, editable=False)
@@ -189,6 +193,11 @@ class Run(models.Model):
         """Calls that wait for a person, oldest first."""
         return self.calls.filter(state=CallState.PENDING).order_by("turn", "index")
 
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether a person has to find out about one of its calls. Asks the database."""
+        return self.calls.filter(state=CallState.IN_DOUBT).exists()
+
     def counters(self) -> Counters:
         return Counters(
             rounds=self.rounds,
@@ -199,8 +208,11 @@ class Run(models.Model):
         )
 
     def run_limits(self) -> RunLimits:
-        """The limits as they were when the run began."""
-        stored = dict(self.limits)
+        """The limits as they were when the run began.
+
+        Those of a newer version are left aside by an older one: it enforces them on no other run either.
+        """
+        stored = {name: value for name, value in self.limits.items() if name in _LIMITS}
         if stored.get("max_cost") is not None:
             stored["max_cost"] = Decimal(stored["max_cost"])
         return RunLimits(**stored)

@@ -7,7 +7,12 @@ from llm_foundation.tools import Effect, Tool, registry
 
 
 def asks(tool: Tool, *, added: Collection[str] = (), arguments: Mapping[str, Any] | None = None) -> bool:
-    """Whether a call waits. ``added`` are names for which the operator asks always.
+    """Whether a call waits, for a decision or for an input alone. See ``needs_approval``."""
+    return tool.input_model is not None or needs_approval(tool, added=added, arguments=arguments)
+
+
+def needs_approval(tool: Tool, *, added: Collection[str] = (), arguments: Mapping[str, Any] | None = None) -> bool:
+    """Whether a call waits for a decision. ``added`` are names for which the operator asks always.
 
     Without ``arguments`` the answer is for the tool as such: one that decides by its arguments may ask.
     """
@@ -15,7 +20,7 @@ def asks(tool: Tool, *, added: Collection[str] = (), arguments: Mapping[str, Any
         return True
     if arguments is None:
         return tool.approval is not False
-    return tool.asks(arguments)
+    return tool.needs_approval(arguments)
 
 
 def never_pauses(tool: Tool, *, added: Collection[str] = ()) -> bool:

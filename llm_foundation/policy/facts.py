@@ -2,12 +2,15 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q
+from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 
+from llm_foundation.chat.messages import ChatMessage
 from llm_foundation.chat.options import ToolDefinition
 from llm_foundation.chat.tool_calls import ToolCall
 from llm_foundation.conf import settings
@@ -15,8 +18,11 @@ from llm_foundation.exceptions import InvalidArguments
 from llm_foundation.loop.state import GateDecision, Verdict
 from llm_foundation.models import Configuration, ToolRecord
 from llm_foundation.models.compiled import CompiledQuery, Parameter, Question
+from llm_foundation.models.fields import readable
 from llm_foundation.policy import approval
-from llm_foundation.policy.gate import CallFacts, ToolFacts, judge
+from llm_foundation.policy.call_policies import objections, policies
+from llm_foundation.policy.gate import CallFacts, Objection, ToolFacts, judge
+from llm_foundation.policy.proposed import ProposedCall, ReadHistory
 from llm_foundation.tools import Tool, registry
 from llm_foundation.tools.arguments import validate_arguments
 from llm_foundation.vocabulary import DataClass, TrustZone
@@ -26,6 +32,15 @@ if TYPE_CHECKING:
     from django.db.models import QuerySet
 
     User = AbstractBaseUser
+
+
+MAX_EXPLANATION: Final = 2_000
+"""Characters that a call policy may say."""
+
+
+def _no_history() -> tuple[ChatMessage, ...]:
+    """Better no answer than a wrong one: a policy that asks for what nobody gave it fails, and refuses."""
+    raise LookupError("Whoever judges this call did not say which transcript it stands in.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +70,10 @@ class Policy:
     ceilings: Mapping[TrustZone, DataClass]
     granted: frozenset[str]
     always_asked: frozenset[str]
+    run_id: UUID | None = None
+    read_history: ReadHistory = _no_history
 
-    @cached_property
+    @cached_property  # Django's: that of Python 3.11 would have all threads wait for one that asks the database
     def ceiling(self) -> DataClass:
         return self.configuration.ceiling()
 
@@ -77,7 +94,8 @@ class Policy:
             reaches=tool.reaches,
             reach_ceiling=self.ceilings[tool.reaches] if tool.reaches else None,
             high_water=high_water,
-            asks=approval.asks(tool, added=self.always_asked),
+            asks=approval.needs_approval(tool, added=self.always_asked),
+            needs_input=tool.input_model is not None,
             call=call,
         )
 
@@ -120,12 +138,34 @@ class Policy:
         tool = self.tools.get(call.name)
         arguments, problem = _validated(tool, call)
         asked = tool is not None and problem is None and self._asks(tool, arguments)
-        facts = CallFacts(offered=call.name in offered, problem=problem, asks=asked, released=released)
-        decision = judge(self.facts(call.name, high_water=high_water, call=facts))
+        known = CallFacts(offered=call.name in offered, problem=problem, asks=asked, released=released)
+        facts = self.facts(call.name, high_water=high_water, call=known)
+        decision = judge(facts)
+        if decision.verdict is not Verdict.REFUSE and (found := self._objections(facts, arguments)):
+            decision = judge(replace(facts, call=replace(known, objections=found)))
         return self._attended(decision) if unattended else decision
 
+    def _objections(self, facts: ToolFacts, arguments: Mapping[str, Any]) -> tuple[Objection, ...]:
+        """The project's own rules are asked last: they see nothing of a call that another rule refuses."""
+        asked = policies.for_call(tool=facts.name, configuration=self.configuration.slug)
+        if not asked:
+            return ()
+        proposed = ProposedCall(
+            tool=facts.name,
+            arguments=MappingProxyType(dict(arguments)),
+            effect=self.tools[facts.name].effect,
+            data_class=facts.data_class,
+            user=self.user,
+            configuration=self.configuration.slug,
+            run_id=self.run_id,
+            high_water=facts.high_water,
+            read_history=self.read_history,
+        )
+        found = objections(asked, proposed)
+        return tuple(one._replace(explanation=readable(one.explanation, length=MAX_EXPLANATION)) for one in found)
+
     def _asks(self, tool: Tool, arguments: Mapping[str, Any]) -> bool:
-        return approval.asks(tool, added=self.always_asked, arguments=arguments)
+        return approval.needs_approval(tool, added=self.always_asked, arguments=arguments)
 
     def acting(self, user: "User | None") -> "Policy":
         """The same facts for somebody else: a person who decides must be allowed the call as well."""
@@ -133,9 +173,17 @@ class Policy:
 
 
 def load_policy(
-    configuration: Configuration, *, user: "User | None", switches: "Sequence[SwitchRow] | None" = None
+    configuration: Configuration,
+    *,
+    user: "User | None",
+    switches: "Sequence[SwitchRow] | None" = None,
+    run_id: UUID | None = None,
+    read_history: ReadHistory = _no_history,
 ) -> Policy:
-    """Load the facts: one query, and those for the user's permissions. ``switches`` are what ``ask_switches`` gave."""
+    """Load the facts: one query, and those for the user's permissions. ``switches`` are what ``ask_switches`` gave.
+
+    ``read_history`` gives the transcript of which calls will be judged, should a call policy want to see it.
+    """
     tools = registry.snapshot()
     rows = ask_switches(configuration.pk).answer() if switches is None else switches
     known = {name: Switches(*columns) for name, *columns in rows if name in tools}
@@ -147,6 +195,8 @@ def load_policy(
         ceilings=settings.TRUST_CEILINGS,
         granted=frozenset(name for name, switch in known.items() if switch.granted),
         always_asked=frozenset(name for name, switch in known.items() if switch.always_ask),
+        run_id=run_id,
+        read_history=read_history,
     )
 
 

@@ -1,5 +1,6 @@
 """The step that asks the model, and what its answer opens."""
 
+from decimal import Decimal
 from time import monotonic
 
 from llm_foundation.chat.completions import CompletionResponse
@@ -25,7 +26,7 @@ def ask(held: HeldRun, step: AskModel) -> Steps[None]:
     new = call_rows.new_rows(held.run, held.state)
     held.open_turn(new)
     held.changes.messages.append(held.state.messages[-1])
-    _announce(held, response, new, seconds)
+    _announce(held, response, new, seconds, cost)
 
 
 def _count(held: HeldRun, step: AskModel, response: CompletionResponse) -> None:
@@ -37,7 +38,9 @@ def _count(held: HeldRun, step: AskModel, response: CompletionResponse) -> None:
     held.changes.fields |= {"failures": 0, "lost_leases": 0}
 
 
-def _announce(held: HeldRun, response: CompletionResponse, new: list[RunToolCall], seconds: float) -> None:
+def _announce(
+    held: HeldRun, response: CompletionResponse, new: list[RunToolCall], seconds: float, cost: Decimal | None
+) -> None:
     held.changes.events.append(
         event(
             EventKind.ANSWERED,
@@ -49,5 +52,6 @@ def _announce(held: HeldRun, response: CompletionResponse, new: list[RunToolCall
             input_tokens=response.usage.input_tokens,
             output_tokens=response.usage.output_tokens,
             seconds=round(seconds, 3),
+            cost=None if cost is None else str(cost),
         )
     )

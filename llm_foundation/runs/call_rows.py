@@ -1,6 +1,7 @@
 """The rows of a turn's calls: how each kind of progress is written down."""
 
 from collections.abc import Iterable
+from datetime import timedelta
 from typing import Any, Final
 
 from django.utils import timezone
@@ -13,8 +14,8 @@ from llm_foundation.models.calls import MAX_NAME
 from llm_foundation.models.fields import readable
 from llm_foundation.runs.changes import Changes
 from llm_foundation.runs.events import Event, EventKind, event
-from llm_foundation.runs.operations import ToolExecution, ToolOutcome
-from llm_foundation.runs.previews import make_preview
+from llm_foundation.runs.operations import ToolOutcome
+from llm_foundation.runs.previews import Preview
 from llm_foundation.runs.seals import call_digest
 from llm_foundation.tools import Tool
 from llm_foundation.vocabulary import Effect
@@ -66,22 +67,46 @@ def put_in_doubt(changes: Changes, row: RunToolCall, *, reason: str) -> None:
 
 
 def put_before_person(
-    changes: Changes, run: Run, row: RunToolCall, execution: ToolExecution, decision: GateDecision
+    changes: Changes,
+    run: Run,
+    row: RunToolCall,
+    tool: Tool,
+    decision: GateDecision,
+    *,
+    preview: Preview | None,
+    lifetime: timedelta | None,
+    voided: str | None = None,
 ) -> None:
-    """The call waits: with its preview, and the digest of all that the person will see."""
-    preview = make_preview(execution)
-    described = describe(execution.tool, decision)
-    row.effect, row.preview = execution.tool.effect.value, preview.written() if preview else None
-    digest = call_digest(run, row, execution.tool)
+    """The call waits: with its preview, and the digest of all that the person will see; for ever, or for so long.
+
+    ``voided`` is the word for why an earlier release of it does not count.
+    """
+    described = describe(tool, decision)
+    if row.state != CallState.PROPOSED:  # where the code has become more lenient, the call has not
+        described["effect"] = stricter(tool.effect, Effect(row.effect)).value
+    row.effect = described["effect"]
     changes.move(
         row,
         CallState.PENDING,
-        preview_sealed=row.preview_sealed,
-        digest=digest,
+        **shown(run, row, tool, preview),
         pending_since=timezone.now(),
+        lifetime=lifetime,
+        **({} if lifetime else {"expires_at": None}),
         **described,
     )
-    changes.events.append(event(EventKind.PENDING, tool=row.tool_name, call=row.pk, reason=decision.reason))
+    changes.events.append(pending_event(row, reason=decision.reason, voided=voided))
+
+
+def shown(run: Run, row: RunToolCall, tool: Tool, preview: Preview | None) -> dict[str, Any]:
+    """The columns of a call that is shown to people (anew): no digest of an earlier time is worth anything then."""
+    row.preview = preview.written() if preview else None
+    row.asked += 1
+    return {"preview_sealed": row.preview_sealed, "asked": row.asked, "digest": call_digest(run, row, tool)}
+
+
+def pending_event(row: RunToolCall, *, reason: str, voided: str | None) -> Event:
+    why: dict[str, Any] = {} if voided is None else {"voided": voided}
+    return event(EventKind.PENDING, tool=row.tool_name, call=row.pk, reason=reason, **why)
 
 
 def release(changes: Changes, row: RunToolCall, tool: Tool, decision: GateDecision) -> None:
@@ -126,7 +151,7 @@ def already_settled(changes: Changes, row: RunToolCall, outcome: ToolOutcome) ->
     changes.events.append(settled_event(row, outcome))
 
 
-def settled_event(row: RunToolCall, outcome: ToolOutcome) -> Any:
+def settled_event(row: RunToolCall, outcome: ToolOutcome) -> Event:
     content = {"result": outcome.result.content}
     return event(EventKind.SETTLED, content=content, tool=row.tool_name, call=row.pk, state=outcome.state.value)
 

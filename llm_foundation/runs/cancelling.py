@@ -8,14 +8,14 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from llm_foundation.exceptions import RunNotPermitted
-from llm_foundation.loop.states import CallState, RunStatus
-from llm_foundation.models import Run, RunToolCall
+from llm_foundation.loop.states import RunStatus
+from llm_foundation.models import Run
 from llm_foundation.runs import mutex
 from llm_foundation.runs.changes import Changes
 from llm_foundation.runs.endings import end
 from llm_foundation.runs.events import EventKind, event
+from llm_foundation.runs.lookup import find_run
 from llm_foundation.runs.repeating import repeated_on_conflict
-from llm_foundation.runs.starting import find_run
 from llm_foundation.runs.surroundings import refuse_inside_transaction
 
 if TYPE_CHECKING:
@@ -49,8 +49,7 @@ def _cancel(run_id: UUID, by: "User") -> Run:
         if run.is_finished:
             return run
         columns = _request(run, by)
-        is_doubtful = RunToolCall.objects.filter(run=run, state=CallState.IN_DOUBT).exists()
-        if run.status != RunStatus.RUNNING and not is_doubtful:
+        if run.status != RunStatus.RUNNING and not run.is_doubtful:
             columns |= end(run, status=RunStatus.CANCELLED, reason="cancelled")
     mutex.show(run, columns)
     return run

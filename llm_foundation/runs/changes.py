@@ -18,12 +18,13 @@ from llm_foundation.runs.events import Event
 class Move:
     """One call's way from ``place``. A call that executes is settled only by its own attempt.
 
-    ``seconds`` is how long an attempt that begins may be at work.
+    ``seconds`` is how long an attempt that begins may be at work, ``lifetime`` how long a call waits for a person.
     """
 
     place: Mapping[str, Any]
     values: Mapping[str, Any]
     seconds: timedelta | None = None
+    lifetime: timedelta | None = None
 
 
 @dataclass(slots=True)
@@ -37,20 +38,38 @@ class Changes:
     events: list[Event] = field(default_factory=list)
     forgets_deltas: bool = False
 
-    def move(self, row: RunToolCall, target: CallState, *, seconds: float | None = None, **columns: Any) -> None:
+    def move(
+        self,
+        row: RunToolCall,
+        target: CallState,
+        *,
+        seconds: float | None = None,
+        lifetime: timedelta | None = None,
+        **columns: Any,
+    ) -> None:
         """Put the row where the call goes; a row that is not stored yet is simply stored there."""
         source = CallState(row.state)
         check_transition(CALL_TRANSITIONS[source], source, target)
         place = {"pk": row.pk, "state": source}
         if source is CallState.EXECUTING:
             place |= {"attempt": row.attempt, "attempt_token": row.attempt_token}
-        values = {"state": target, **columns}
-        for name, value in values.items():
+        attempt = None if seconds is None else timedelta(seconds=seconds)
+        self._write(row, Move(place, {"state": target, **columns}, attempt, lifetime))
+
+    def rewrite(self, row: RunToolCall, **columns: Any) -> None:
+        """Change what stands of a call that stays where it is."""
+        self._write(row, Move({"pk": row.pk, "state": CallState(row.state)}, columns))
+
+    def _write(self, row: RunToolCall, move: Move) -> None:
+        for name, value in move.values.items():
             setattr(row, name, value)
         if row not in self.new_calls:
-            self.moves.append(Move(place, values, None if seconds is None else timedelta(seconds=seconds)))
-        elif seconds is not None:
-            row.deadline_at = clock.after(seconds)
+            self.moves.append(move)
+            return
+        if move.seconds is not None:
+            row.deadline_at = clock.after(move.seconds.total_seconds())
+        if move.lifetime is not None:
+            row.expires_at = clock.after(move.lifetime.total_seconds())
 
     def without(self, calls: Container[UUID]) -> "Changes":
         """The same, saying nothing of these calls."""

@@ -1,42 +1,52 @@
 """What a person says about one pending call. The only way a decision is made."""
 
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import UUID
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
-from django.utils.formats import date_format
-from django.utils.translation import gettext as _
 
-from llm_foundation.exceptions import (
-    AlreadyDecided,
-    DecisionError,
-    DecisionNotPermitted,
-    EncryptionError,
-    LLMFoundationError,
-    StaleDigest,
-)
-from llm_foundation.loop.states import CallState, RunStatus
+from llm_foundation.exceptions import DecisionError, EncryptionError, LLMFoundationError
+from llm_foundation.loop.states import CallState
 from llm_foundation.models import Decision, Run, RunToolCall
 from llm_foundation.models.fields import readable
-from llm_foundation.policy.facts import load_policy
-from llm_foundation.runs import mutex
+from llm_foundation.runs import announcements, mutex
 from llm_foundation.runs.changes import Changes
-from llm_foundation.runs.events import EventKind, event
-from llm_foundation.runs.releases import WAITING, release
+from llm_foundation.runs.edits import NOTHING, Addition, read_addition
+from llm_foundation.runs.events import Event, EventKind, event
+from llm_foundation.runs.inputs import require_input, require_takes_input
+from llm_foundation.runs.releases import keep_waiting, release, stop
 from llm_foundation.runs.repeating import repeated_on_conflict
-from llm_foundation.runs.seals import digest_holds, same_digest, seal_of
+from llm_foundation.runs.requirements import (
+    policy_for,
+    require_gate,
+    require_in_time,
+    require_pending,
+    require_person,
+    require_preview,
+    require_releasable,
+    require_shown,
+    require_unchanged,
+    require_vouched,
+)
+from llm_foundation.runs.seals import seal_of
+from llm_foundation.runs.second_look import show_again_if_changed
 from llm_foundation.runs.surroundings import refuse_inside_transaction
-from llm_foundation.runs.verification import DECIDE, last_decision, may_decide, why_not_release
-from llm_foundation.tools import registry
+from llm_foundation.runs.verification import waits_for_input_only, why_not_release
+from llm_foundation.tools import Tool, registry
 
 if TYPE_CHECKING:
     from llm_foundation.policy.facts import User
 
+Verdict: Final = Decision.Verdict
 
-_OPEN: Final = (*WAITING, RunStatus.RUNNING, RunStatus.QUEUED)
+
+class _Ruling(NamedTuple):
+    """What is recorded, and whether the call may run now. What does neither release nor deny leaves it pending."""
+
+    verdict: Decision.Verdict
+    releases: bool = False
 
 
 @repeated_on_conflict
@@ -48,27 +58,62 @@ def decide(
     verdict: Decision.Verdict,
     reason: str = "",
     channel: str = "code",
+    arguments: Any = None,
+    input: Any = None,
+    stop_run: bool = False,
 ) -> Decision:
     """Decide one pending call, once. The run goes on after the decision is committed, never before.
 
-    ``digest`` is that of what the person saw. Raises ``AlreadyDecided``, ``StaleDigest``, ``DecisionNotPermitted``, or
-    ``RunToolCall.DoesNotExist`` for what is no call's id; then nothing was written.
+    ``digest`` is that of what the person saw. ``arguments`` is for ``APPROVED``, ``input`` for ``ANSWERED`` as well,
+    ``stop_run`` for ``DENIED``. The decision's own verdict is ``EDITED`` or ``ANSWERED`` where somebody else has to
+    approve what was given. Raises a ``DecisionError``, or ``RunToolCall.DoesNotExist`` for what is no call's id; then
+    nothing was written.
     """
     refuse_inside_transaction("Deciding a call")
     place = place_of(call)
+    addition = read_addition(place, by=by, digest=digest, verdict=verdict, arguments=arguments, input=input)
+    if verdict == Verdict.APPROVED and not addition:
+        _require_as_shown(place, by=by, digest=digest)
     with transaction.atomic(durable=True):
         run = mutex.lock(place.run_id)
         row = RunToolCall.objects.get(pk=place.pk)
-        _require(run, row, by=by, digest=digest, verdict=verdict)
-        decision = record(row, by=by, verdict=verdict, reason=readable(reason), channel=channel)
-        _move(run, row, decision)
+        tool = _require(run, row, by=by, digest=digest, verdict=verdict)
+        if verdict != Verdict.DENIED:
+            require_vouched(row, edited=addition.arguments is not None, answered=addition.input is not None)
+        columns = _added(run, row, tool, addition, by=by)
+        ruling = _ruling(run, row, tool, addition, by=by, verdict=verdict)
+        decision = record(
+            row, by=by, verdict=ruling.verdict, reason=readable(reason), channel=channel, addition=addition
+        )
+        _write(run, row, decision, columns, releases=ruling.releases, stop_run=stop_run)
     return decision
 
 
+def _require_as_shown(place: RunToolCall, *, by: "User", digest: str) -> None:
+    """Outside of the run's lock, since a preview takes its time. A change that comes later is found by the attempt."""
+    run, row = mutex.read(place.run_id), RunToolCall.objects.get(pk=place.pk)
+    _require(run, row, by=by, digest=digest, verdict=Verdict.APPROVED)
+    require_releasable(run, row, by)
+    show_again_if_changed(run, row)
+
+
 def obstacle(call: RunToolCall, *, by: "User", verdict: Decision.Verdict) -> LLMFoundationError | None:
-    """What would keep this person from deciding so now, for screens that say it beforehand. Writes nothing."""
+    """What would keep this person from deciding so now, for screens that say it beforehand. Writes nothing.
+
+    That an approval needs an input as well is no obstacle: the same form gives both. See ``inputs.needs_input``.
+    """
+    run = call.run
     try:
-        _require(call.run, call, by=by, digest=call.digest, verdict=verdict)
+        tool = _require(run, call, by=by, digest=call.digest, verdict=verdict)
+        match verdict:
+            case Verdict.APPROVED:
+                require_vouched(call)
+                require_releasable(run, call, by)
+            case Verdict.EDITED:
+                require_gate(run, call, by)
+            case Verdict.ANSWERED:
+                require_takes_input(tool)
+                require_gate(run, call, by)
     except (DecisionError, EncryptionError) as error:
         return error
     return None
@@ -83,74 +128,60 @@ def place_of(call: RunToolCall | UUID | str) -> RunToolCall:
         raise RunToolCall.DoesNotExist(f"There is no tool call {call_id!r}.") from None
 
 
-def _require(run: Run, row: RunToolCall, *, by: "User | None", digest: str, verdict: Decision.Verdict) -> None:
-    """Denying needs the permission; releasing needs to be allowed the call oneself as well.
+def _require(run: Run, row: RunToolCall, *, by: "User | None", digest: str, verdict: Decision.Verdict) -> Tool | None:
+    """What is asked of every decision, in the order in which it gives the least away. Gives the call's tool.
 
-    Who has no permission learns nothing of the call, not even that somebody has decided it.
+    Denying needs the permission, and what was shown. Whatever may let the call run needs more; see ``_ruling``.
     """
-    _require_decider(by)
-    _require_pending(run, row)
-    if verdict == Decision.Verdict.APPROVED:
-        _require_releasable(run, row, by)
-    _require_same(run, row, digest, verdict)
+    require_person(run, by, verdict)
+    require_in_time(row)
+    require_pending(run, row)
+    require_shown(row, digest)
+    return registry.get(row.tool_name) if verdict == Verdict.DENIED else require_unchanged(run, row)
 
 
-def _require_decider(by: "User | None") -> None:
-    if not may_decide(by):
-        message = _("Deciding tool calls needs the permission “%(permission)s”.") % {"permission": DECIDE}
-        raise DecisionNotPermitted(message, rule="permission")
+def _added(run: Run, row: RunToolCall, tool: Tool | None, addition: Addition, *, by: "User") -> dict[str, Any]:
+    """Let the row say what would run with what was given, and give the columns that say so."""
+    if not addition or tool is None:
+        return {}
+    addition.put_on(row, by)
+    columns = addition.columns(run, row, tool)
+    require_preview(row)
+    require_gate(run, row, by)
+    return columns
 
 
-def _require_pending(run: Run, row: RunToolCall) -> None:
-    if row.state == CallState.PENDING and run.status in _OPEN:
-        return
-    decision = last_decision(row)
-    if decision is None:
-        state = row.get_state_display() if row.state != CallState.PENDING else run.get_status_display()
-        raise AlreadyDecided(
-            _("This call no longer waits for a decision: %(state)s.") % {"state": state}, state=row.state
-        )
-    facts = {
-        "who": decision.decider or _("somebody"),
-        "what": decision.get_verdict_display(),
-        "when": date_format(local(decision.decided_at), "DATETIME_FORMAT"),
-    }
-    raise AlreadyDecided(
-        _("%(who)s has decided this call already (%(what)s, %(when)s).") % facts,
-        state=row.state,
-        decider=str(facts["who"]),
-        verdict=decision.verdict,
-        decided_at=decision.decided_at,
-    )
+def _ruling(
+    run: Run, row: RunToolCall, tool: Tool | None, addition: Addition, *, by: "User", verdict: Decision.Verdict
+) -> _Ruling:
+    """What the person's word comes to. Who may not release what they gave themselves has given it all the same."""
+    if verdict == Verdict.DENIED or tool is None:
+        return _Ruling(Verdict.DENIED)
+    if verdict == Verdict.ANSWERED:
+        return _answered(run, row)
+    refusal = why_not_release(run, row, by, policy=policy_for(run, by))
+    if refusal and addition and refusal[0] == "four_eyes":
+        return _answered(run, row) if addition.arguments is None else _Ruling(Verdict.EDITED)
+    require_releasable(run, row, by)
+    require_input(row, tool)
+    return _Ruling(Verdict.APPROVED, releases=True)
 
 
-def local(moment: datetime) -> datetime:
-    """Naive where the project keeps naive times."""
-    return timezone.localtime(moment) if timezone.is_aware(moment) else moment
+def _answered(run: Run, row: RunToolCall) -> _Ruling:
+    """An input alone releases what waits for nothing else."""
+    policy = policy_for(run, run.owner)
+    return _Ruling(Verdict.ANSWERED, releases=waits_for_input_only(run, row, policy=policy))
 
 
-def _require_releasable(run: Run, row: RunToolCall, by: "User | None") -> None:
-    if row.preview and row.preview["failed"]:
-        message = _("Its preview failed, so nobody can see what the call would do: it can only be denied.")
-        raise DecisionNotPermitted(message, rule="preview")
-    policy = load_policy(run.configuration, user=by)
-    if refusal := why_not_release(run, row, by, policy=policy):
-        rule, message = refusal
-        raise DecisionNotPermitted(message, rule=rule)
-
-
-def _require_same(run: Run, row: RunToolCall, digest: str, verdict: Decision.Verdict) -> None:
-    """What was shown is what is stored; and what is stored is what would run, where the call is to be released."""
-    if not same_digest(digest, row.digest):
-        raise StaleDigest(_("This call is not the one that you were shown. Look at it again, then decide."))
-    if verdict == Decision.Verdict.DENIED:
-        return
-    tool = registry.get(row.tool_name)
-    if tool is None or not digest_holds(run, row, tool):
-        raise StaleDigest(_("Its tool, or the call itself, has changed since it was asked for: it can only be denied."))
-
-
-def record(row: RunToolCall, *, by: Any, verdict: Decision.Verdict, reason: str, channel: str) -> Decision:
+def record(
+    row: RunToolCall,
+    *,
+    by: Any,
+    verdict: Decision.Verdict,
+    reason: str,
+    channel: str,
+    addition: Addition = NOTHING,
+) -> Decision:
     """Write down what was said, sealed; under the mutex."""
     decision = Decision(
         call=row,
@@ -162,32 +193,52 @@ def record(row: RunToolCall, *, by: Any, verdict: Decision.Verdict, reason: str,
         reason=reason,
         decided_at=timezone.now(),
     )
+    decision.edited, decision.input = addition.arguments, addition.input
     decision.seal = seal_of(decision)
     decision.save(force_insert=True)
+    announcements.decided(decision)
     return decision
 
 
-def _move(run: Run, row: RunToolCall, decision: Decision) -> None:
+def _write(
+    run: Run, row: RunToolCall, decision: Decision, columns: dict[str, Any], *, releases: bool, stop_run: bool
+) -> None:
     """The call's way and the decision are one transaction; the run is queued, and whoever is free takes it."""
-    changes = Changes()
-    if decision.verdict == Decision.Verdict.APPROVED:
-        changes.move(row, CallState.READY)
-    elif row.may_have_happened:
+    changes, is_denied = Changes(), decision.verdict == Verdict.DENIED
+    if is_denied:
+        _deny(changes, row, decision)
+    elif releases:
+        changes.move(row, CallState.READY, **columns)
+    else:
+        changes.rewrite(row, **columns)
+    changes.events.append(_event(row, decision))
+    if is_denied and stop_run:
+        changes.events.append(event(EventKind.CANCEL_REQUESTED, by=str(decision.decider_id)))
+        stop(run, changes)
+    elif is_denied or releases:
+        release(run, changes)
+    else:
+        keep_waiting(run, changes)
+
+
+def _deny(changes: Changes, row: RunToolCall, decision: Decision) -> None:
+    if row.may_have_happened:
         changes.move(row, CallState.IN_DOUBT)
     else:
         sealed = RunToolCall.result.seal(row, _denial(decision.reason))
         changes.move(row, CallState.DENIED, result_sealed=sealed, finished_at=timezone.now())
-    changes.events.append(
-        event(
-            EventKind.DECIDED,
-            content={"reason": decision.reason},
-            call=row.pk,
-            tool=row.tool_name,
-            verdict=str(decision.verdict),
-            decider=str(decision.decider_id),
-        )
+
+
+def _event(row: RunToolCall, decision: Decision) -> Event:
+    """Changed arguments and inputs are told of nowhere but in the call and the decision."""
+    return event(
+        EventKind.DECIDED,
+        content={"reason": decision.reason},
+        call=row.pk,
+        tool=row.tool_name,
+        verdict=str(decision.verdict),
+        decider=str(decision.decider_id),
     )
-    release(run, changes)
 
 
 def _denial(reason: str) -> str:

@@ -14,7 +14,7 @@ from llm_foundation.loop.states import RUN_TRANSITIONS, CallState, RunStatus
 from llm_foundation.models import Run, RunToolCall
 from llm_foundation.models.fields import readable
 from llm_foundation.models.runs import MAX_REASON
-from llm_foundation.runs import mutex
+from llm_foundation.runs import announcements, mutex
 from llm_foundation.runs.call_rows import unannounced
 from llm_foundation.runs.changes import Changes, check_transition
 from llm_foundation.runs.events import EventKind, event
@@ -48,6 +48,8 @@ def end(run: Run, *, status: RunStatus, reason: str, error: str = "") -> dict[st
         columns = ending(run.status, status, reason=reason, error=error)
         changes.events.append(event(EventKind.FINISHED, status=status.value, reason=reason))
     mutex.write(run, changes, **columns)
+    if columns["status"] is RunStatus.IN_DOUBT:
+        announcements.waiting(run)
     return columns
 
 

@@ -21,6 +21,7 @@ class EventKind(StrEnum):
     REFUSED = "call.refused"
     PENDING = "call.pending"
     DECIDED = "call.decided"
+    EXPIRED = "call.expired"
     EXECUTING = "call.executing"
     SETTLED = "call.settled"
     TAKEN_BACK = "call.taken_back"

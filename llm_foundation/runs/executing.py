@@ -1,6 +1,6 @@
 """The step that moves the open turn on: answers the refused, puts the pending before a person, runs what may run."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from time import monotonic
 
@@ -12,11 +12,14 @@ from llm_foundation.models import RunToolCall
 from llm_foundation.policy.facts import Policy
 from llm_foundation.runs import call_rows
 from llm_foundation.runs.backoff import pause_before
-from llm_foundation.runs.drivers import Steps
+from llm_foundation.runs.drivers import Steps, Whole
+from llm_foundation.runs.edited_arguments import note_of
 from llm_foundation.runs.executions import ToolExecutions
 from llm_foundation.runs.held import HeldRun
 from llm_foundation.runs.interrupted import may_repeat
 from llm_foundation.runs.operations import Pause, ToolExecution, ToolOutcome
+from llm_foundation.runs.previews import PreviewChanged, require_same_preview
+from llm_foundation.runs.questions import ask_again, ask_people, is_as_shown
 from llm_foundation.runs.rows import require_row
 from llm_foundation.runs.transactional import perform_transactional
 from llm_foundation.tools import ToolContext
@@ -37,16 +40,21 @@ def execute(held: HeldRun, step: ExecuteCalls, policy: Policy, verdicts: Mapping
         else:
             call_rows.refuse(held.changes, row, refused)
             settled[call_id] = refused.answered
-    for waiting in step.pending:
-        decision, execution = verdicts[waiting.call.id], _execution(held, waiting, policy)
-        call_rows.put_before_person(held.changes, held.run, held.rows[waiting.call.id], execution, decision)
-        settled[waiting.call.id] = replace(waiting, state=CallState.PENDING)
+    asked = [(_execution(held, waiting, policy), verdicts[waiting.call.id]) for waiting in step.pending]
+    ask_people(held, asked, policy=policy)
+    settled |= {waiting.call.id: replace(waiting, state=CallState.PENDING) for waiting in step.pending}
     for waiting in step.runnable:
         row = held.rows[waiting.call.id]
         call_rows.release(held.changes, row, policy.tools[row.tool_name], verdicts[waiting.call.id])
         settled[waiting.call.id] = replace(waiting, state=CallState.READY)
     held.state = held.state.after_calls(settled)
-    yield from _run(held, _chosen([_execution(held, waiting, policy) for waiting in step.runnable]))
+    chosen = _chosen([_released(held, waiting, policy, verdicts) for waiting in step.runnable])
+    yield from _run(held, [one for one in chosen if is_as_shown(held, one)])
+
+
+def _released(held: HeldRun, waiting: OpenCall, policy: Policy, verdicts: Mapping[str, GateDecision]) -> ToolExecution:
+    is_released = verdicts[waiting.call.id].reason == "released"
+    return replace(_execution(held, waiting, policy), is_released=is_released)
 
 
 def _chosen(executions: Sequence[ToolExecution]) -> Sequence[ToolExecution]:
@@ -63,27 +71,45 @@ def _run(held: HeldRun, chosen: Sequence[ToolExecution]) -> Steps[None]:
     started = monotonic()
     outcomes: list[ToolOutcome] = []
     if chosen and chosen[0].effect is Effect.TRANSACTIONAL_WRITE:
-        outcomes = [_perform_transactional(held, chosen[0])]
+        try:
+            outcomes = [_perform_transactional(held, chosen[0])]
+        except PreviewChanged as changed:
+            ask_again(held, chosen[0], changed.preview)
+            chosen = ()
     elif chosen:
-        outcomes = yield ToolExecutions(tuple(replace(one, start_by=start_by) for one in chosen), held.reporter)
+        executions = ToolExecutions(tuple(replace(one, start_by=start_by) for one in chosen), held.reporter)
+        outcomes = yield Whole(executions) if writes else executions
     settled = dict(_settle(held, one, outcome) for one, outcome in zip(chosen, outcomes, strict=True))
     held.state = held.state.after_calls(settled, seconds=monotonic() - started)
+    pause = _pause(_row(held, one) for one in chosen)
     if writes:
         held.changes.fields |= {"failures": 0, "lost_leases": 0}
-        held.commit(seconds=held.plan.seconds)
-    if to_repeat := [row.attempt for row in (_row(held, one) for one in chosen) if row.state == CallState.READY]:
-        yield Pause(pause_before(max(to_repeat)))
+        held.commit(seconds=pause + held.plan.seconds)
+    if pause:
+        yield Pause(pause)
 
 
 def _fence(held: HeldRun, chosen: Sequence[ToolExecution]) -> float:
     """Mark the calls, and give how long they may be at work, one after the other."""
-    seconds = sum(one.tool.timeout or settings.TOOL_TIMEOUT for one in chosen)
+    seconds = sum(map(_seconds, chosen))
     for execution in chosen:
         row = _row(held, execution)
         call_rows.fence(held.changes, held.run, row, seconds=seconds + settings.LEASE_MARGIN)
         held.raise_high_water(execution.tool.data_class)
         held.fenced.append(row)
     return seconds
+
+
+def _pause(rows: Iterable[RunToolCall]) -> float:
+    """Seconds until the next attempt of those that are to be repeated."""
+    return max((pause_before(row.attempt) for row in rows if row.state == CallState.READY), default=0.0)
+
+
+def _seconds(execution: ToolExecution) -> float:
+    """A transactional call that was released makes its preview first, in the same transaction."""
+    seconds = execution.tool.timeout or settings.TOOL_TIMEOUT
+    previews = execution.is_released and execution.effect is Effect.TRANSACTIONAL_WRITE and execution.tool.preview
+    return seconds * 2 if previews else seconds
 
 
 def _perform_transactional(held: HeldRun, execution: ToolExecution) -> ToolOutcome:
@@ -95,6 +121,8 @@ def _perform_transactional(held: HeldRun, execution: ToolExecution) -> ToolOutco
 
     def begin() -> None:
         require_row(mine.update(attempt=row.attempt), row.pk)
+        if execution.is_released:
+            require_same_preview(execution, row.preview)
 
     def end(outcome: ToolOutcome) -> None:
         columns = call_rows.settlement(row, outcome)
@@ -115,7 +143,7 @@ def _settle(held: HeldRun, execution: ToolExecution, outcome: ToolOutcome) -> tu
         call_rows.settle(held.changes, row, outcome)
     state = CallState(row.state)
     result = outcome.result.content if state.is_answered else None
-    return execution.context.call_id, OpenCall(row.tool_call, state, result)
+    return execution.context.call_id, OpenCall(row.effective_call, state, result)
 
 
 def _execution(held: HeldRun, waiting: OpenCall, policy: Policy) -> ToolExecution:
@@ -131,7 +159,15 @@ def _execution(held: HeldRun, waiting: OpenCall, policy: Policy) -> ToolExecutio
         is_cancelled=is_cancelled,
         report=report,
     )
-    return ToolExecution(tool, waiting.call.arguments, context, effect, may_have_happened=row.may_have_happened)
+    return ToolExecution(
+        tool,
+        waiting.call.arguments,
+        context,
+        effect,
+        may_have_happened=row.may_have_happened,
+        input=row.input,
+        note=note_of(row),
+    )
 
 
 def _row(held: HeldRun, execution: ToolExecution) -> RunToolCall:

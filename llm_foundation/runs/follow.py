@@ -14,8 +14,8 @@ from asgiref.sync import sync_to_async
 from django.db import DEFAULT_DB_ALIAS, Error, connections
 
 from llm_foundation.models import Run
+from llm_foundation.runs.lookup import find_run
 from llm_foundation.runs.reader import Reader, is_end
-from llm_foundation.runs.starting import find_run
 from llm_foundation.runs.updates import RunUpdate
 
 P = ParamSpec("P")

@@ -92,7 +92,7 @@ class _MemoryRun:
     def verdicts(self, state: LoopState) -> dict[str, GateDecision]:
         if not state.open_turn or all(waiting.state.is_answered for waiting in state.open_turn):
             return {}
-        policy = load_policy(self.plan.configuration, user=self.user)
+        policy = load_policy(self.plan.configuration, user=self.user, read_history=lambda: state.messages)
         return {
             waiting.call.id: policy.judge_call(
                 waiting.call, offered=self.offered, high_water=self.high_water, unattended=self.unattended

@@ -23,10 +23,10 @@ MAX_ATTEMPTS: Final = 3
 
 
 def take_back(changes: Changes, rows: Iterable[RunToolCall], *, run_ends: bool = False) -> None:
-    """Move each call that is executing to where it can go on from, or to a person.
+    """Move the calls whose attempt nobody will settle any more: to where they can be repeated, or to a person.
 
-    A run that ends repeats nothing: then the same key helps no more, and what an attempt came to, also an earlier one,
-    a person has to find out.
+    ``run_ends``: nothing is repeated any more, so the same key helps nobody. Of a write that may have taken effect, in
+    this attempt or in an earlier one, a person has to find out. The other calls stay where they are.
     """
     for row in rows:
         target = _target(row, registry.get(row.tool_name), run_ends=run_ends)

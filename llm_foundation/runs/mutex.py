@@ -30,7 +30,10 @@ LET_GO: Final[dict[str, Any]] = {"lease_owner": "", "lease_expires_at": None}
 
 
 class Standing(NamedTuple):
-    """How the run's row stands after it was taken: nobody else counts on until the transaction ends."""
+    """How the run's row stands after it was taken, column by column: nobody else counts on until the transaction ends.
+
+    Whether a cancel was requested is among them, or who is shown the rest would find nothing new, and no cancel.
+    """
 
     revision: int
     next_message_sequence: int
@@ -47,10 +50,7 @@ class Standing(NamedTuple):
 
     def show(self, run: Run) -> None:
         """Once it is committed: the next one is taken from here."""
-        run.revision = self.revision
-        run.next_message_sequence = self.next_message_sequence
-        run.next_event_sequence = self.next_event_sequence
-        run.cancel_requested_at = self.cancel_requested_at  # else the next one would find nothing new, and no cancel
+        show(run, self._asdict())
 
 
 def take(run: Run, changes: Changes, *, seconds: float | None = None, more_events: int = 0, **fields: Any) -> Standing:
@@ -146,9 +146,7 @@ def write(run: Run, changes: Changes, **fields: Any) -> None:
 
 
 def _standing(run_id: UUID) -> Standing:
-    columns = ("revision", "next_message_sequence", "next_event_sequence", "cancel_requested_at")
-    revision, next_message, next_event, requested_at = Run.objects.values_list(*columns).get(pk=run_id)
-    return Standing(revision, next_message, next_event, requested_at)
+    return Standing(*Run.objects.values_list(*Standing._fields).get(pk=run_id))
 
 
 def show(run: Run, fields: Mapping[str, Any]) -> None:

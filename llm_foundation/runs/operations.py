@@ -3,14 +3,14 @@
 import asyncio
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from time import monotonic, sleep
 from typing import Any, Final, TypedDict
 
 from asgiref.sync import sync_to_async
 
 from llm_foundation.conf import settings
-from llm_foundation.exceptions import InvalidArguments, InvalidResult, NotExecuted, ToolTimedOut
+from llm_foundation.exceptions import InvalidArguments, InvalidInput, InvalidResult, NotExecuted, ToolTimedOut
 from llm_foundation.loop.states import CallState
 from llm_foundation.tools import (
     Effect,
@@ -18,9 +18,11 @@ from llm_foundation.tools import (
     ToolContext,
     ToolResult,
     aexecute,
+    bounded,
     execute,
     preview_lines,
     validate_arguments,
+    validate_input,
 )
 
 logger = logging.getLogger("llm_foundation.tools")
@@ -63,7 +65,9 @@ class ToolExecution:
     """``effect`` is the stricter of what the code says and what the run stored.
 
     ``start_by``, on the monotonic clock, is when a write may no longer begin: somebody else may have the run then.
-    ``may_have_happened`` says that an earlier attempt of the call may have taken effect.
+    ``may_have_happened`` says that an earlier attempt of the call may have taken effect. ``is_released``: it runs
+    because a person said so, on what they were shown. ``input`` is what a person filled in, as it was typed; ``note``
+    is told to the model before the result.
     """
 
     tool: Tool
@@ -72,20 +76,31 @@ class ToolExecution:
     effect: Effect
     start_by: float | None = None
     may_have_happened: bool = False
+    is_released: bool = False
+    input: Mapping[str, Any] | None = field(default=None, repr=False)
+    note: str = ""
 
     def run(self) -> ToolResult:
         """Call the tool; what it raises is the caller's to handle."""
-        return execute(self.tool, self._validated(), self.context, **_bounds())
+        return self.noted(execute(self.tool, self._validated(), self._complete_context(), **_bounds()))
 
     async def arun(self) -> ToolResult:
         """A sync tool waits for Django's one thread for sync code: whether it may still begin is asked there."""
         if not self.tool.is_async:
             return await sync_to_async(self.run, thread_sensitive=True)()
-        return await aexecute(self.tool, self._validated(), self.context, **_bounds())
+        return self.noted(await aexecute(self.tool, self._validated(), self._complete_context(), **_bounds()))
 
     def preview(self) -> tuple[str, ...]:
         """The lines of the tool's own preview, none where it declares none."""
-        return preview_lines(self.tool, self._validated(), self.context)
+        seconds = self.tool.timeout or settings.TOOL_TIMEOUT
+        return preview_lines(self.tool, self._validated(), self._context(), timeout=seconds)
+
+    def noted(self, result: ToolResult) -> ToolResult:
+        """The result as the model is told it."""
+        if not self.note:
+            return result
+        told = ToolResult(f"{self.note}\n\n{result.content}", result.is_error, result.artifacts)
+        return bounded(told, settings.MAX_RESULT_CHARACTERS)
 
     def _validated(self) -> dict[str, Any]:
         """What does not fit is not executed. A tool that raises ``InvalidArguments`` itself has done who knows what."""
@@ -95,6 +110,20 @@ class ToolExecution:
             return validate_arguments(self.tool, self.arguments)
         except InvalidArguments as error:
             raise NotExecuted(str(error)) from error
+
+    def _complete_context(self) -> ToolContext:
+        if self.tool.input_model is not None and self.input is None:
+            raise NotExecuted("nobody has filled in the input that this call needs.")
+        return self._context()
+
+    def _context(self) -> ToolContext:
+        """With the input, once it is given: before, a preview can be made without it."""
+        if self.input is None:
+            return self.context
+        try:
+            return replace(self.context, input=validate_input(self.tool, self.input))
+        except InvalidInput as error:  # the rules of the model have changed since
+            raise NotExecuted("the input that a person gave for this call does not fit any more.") from error
 
 
 def _bounds() -> _Bounds:
@@ -107,6 +136,11 @@ def succeeded(result: ToolResult) -> ToolOutcome:
 
 def failed(execution: ToolExecution, error: Exception) -> ToolOutcome:
     """What a raised exception means for the call: it depends on what the tool does to the world."""
+    outcome = _failed(execution, error)
+    return replace(outcome, result=execution.noted(outcome.result))
+
+
+def _failed(execution: ToolExecution, error: Exception) -> ToolOutcome:
     tool = execution.tool.name
     if isinstance(error, NotExecuted) and not execution.may_have_happened:  # else it speaks of this attempt only
         return ToolOutcome(CallState.FAILED, ToolResult(f"Error: {error}", is_error=True), detail=str(error))

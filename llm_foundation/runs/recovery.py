@@ -1,4 +1,5 @@
-"""What nobody else will do: take over runs whose lease has run out, and hand out again what was lost on the way.
+"""What nobody else will do: take over runs whose lease has run out, let calls expire that nobody has decided, and
+hand out again what was lost on the way.
 
 ``manage.py llm_recover`` calls ``recover()`` now and then, from as many hosts as you like: each run is taken over once.
 """
@@ -20,12 +21,17 @@ from llm_foundation.runs import clock, mutex, tasks
 from llm_foundation.runs.changes import Changes
 from llm_foundation.runs.endings import end
 from llm_foundation.runs.events import EventKind, event
+from llm_foundation.runs.expiry import expire
 from llm_foundation.runs.interrupted import take_back
 
 logger = logging.getLogger("llm_foundation.runs")
 
 LOST_AFTER: Final = 60.0
-"""Seconds after which a message that no worker has acted on is sent again. A doubled one does no harm."""
+"""Seconds after which a message that no worker has acted on is sent again. A doubled one does no harm.
+
+Twice as many after each of them, up to an hour: it may be the workers that are behind, and not a message that is lost.
+"""
+_WAITS: Final = tuple(min(LOST_AFTER * 2**resent, 3_600.0) for resent in range(7))
 MAX_LOST_LEASES: Final = 10
 """How many segments in a row may vanish before their run is given up: it may be what stops them."""
 
@@ -35,16 +41,23 @@ MOST_AT_ONCE: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """What one sweep did. ``taken_over`` counts runs whose lease had run out, ``handed_out`` messages sent again."""
+    """What one sweep did.
+
+    ``taken_over`` counts runs whose lease had run out, ``handed_out`` messages sent again, ``expired`` calls that
+    nobody had decided in time.
+    """
 
     taken_over: int = 0
     handed_out: int = 0
+    expired: int = 0
 
 
 def recover() -> Recovered:
     """Sweep once. What is wrong with one run is logged, and keeps no other from its recovery."""
+    expired = expire(at_most=MOST_AT_ONCE)
     taken_over = sum(map(_take_over, _ids(_expired())))
-    return Recovered(taken_over=taken_over, handed_out=sum(map(_hand_out, _ids(_forgotten()))))
+    handed_out = sum(map(_hand_out, _ids(_forgotten())))
+    return Recovered(taken_over=taken_over, handed_out=handed_out, expired=expired)
 
 
 def _expired() -> "db.models.QuerySet[Run]":
@@ -54,7 +67,9 @@ def _expired() -> "db.models.QuerySet[Run]":
 def _forgotten() -> "db.models.QuerySet[Run]":
     """Queued and due, but no worker was told of it, or none has acted on it for long."""
     due = Q(not_before=None) | Q(not_before__lte=clock.now())
-    untold = Q(enqueued_at=None) | Q(enqueued_at__lt=clock.after(-LOST_AFTER))
+    untold = Q(enqueued_at=None) | Q(enqueued_at__lt=clock.after(-_WAITS[-1]))
+    for resent, seconds in enumerate(_WAITS):
+        untold |= Q(resent=resent, enqueued_at__lt=clock.after(-seconds))
     return Run.objects.filter(due, untold, status=RunStatus.QUEUED)
 
 
@@ -108,10 +123,13 @@ def _queue(run: Run, rows: Iterable[RunToolCall]) -> None:
 
 
 def _hand_out(run_id: UUID) -> bool:
-    """One sweep of many marks the run; that one sends the message."""
+    """One sweep of many marks the run; that one sends the message. One that could not be sent does not count."""
     try:
-        is_ours = _forgotten().filter(pk=run_id).update(enqueued_at=clock.now())
+        if not _forgotten().filter(pk=run_id).update(enqueued_at=clock.now(), resent=F("resent") + 1):
+            return False
+        if tasks.enqueue(run_id):
+            return True
+        Run.objects.filter(pk=run_id, resent__gt=0).update(resent=F("resent") - 1)
     except db.Error:
         logger.exception("Run %s could not be handed out; the next sweep tries again", run_id)
-        return False
-    return bool(is_ours) and tasks.enqueue(run_id)
+    return False

@@ -2,8 +2,10 @@
 
 from typing import Final
 
-from llm_foundation.loop.states import CallState, RunStatus
-from llm_foundation.models import Run, RunToolCall
+from django.utils import timezone
+
+from llm_foundation.loop.states import RunStatus
+from llm_foundation.models import Run
 from llm_foundation.runs import clock, mutex, tasks
 from llm_foundation.runs.changes import Changes
 from llm_foundation.runs.endings import end
@@ -21,12 +23,31 @@ def release(run: Run, changes: Changes) -> None:
         mutex.write(run, changes)
     elif run.cancel_requested_at is not None:
         mutex.write(run, changes)  # first: it may be what settles the last doubt
-        if not _is_in_doubt(run):
+        if not run.is_doubtful:
             end(run, status=RunStatus.CANCELLED, reason="cancelled")
     else:
         mutex.write(run, changes, status=RunStatus.QUEUED, not_before=None, enqueued_at=clock.now())
         tasks.hand_out(run.pk)
 
 
-def _is_in_doubt(run: Run) -> bool:
-    return RunToolCall.objects.filter(run=run, state=CallState.IN_DOUBT).exists()
+def keep_waiting(run: Run, changes: Changes) -> None:
+    """Under the mutex: write what was said of a call that goes on waiting.
+
+    A run that waited for inputs only may wait for an approval now: a segment looks, and says so.
+    """
+    if run.status == RunStatus.WAITING_FOR_INPUT:
+        release(run, changes)
+    else:
+        mutex.write(run, changes)
+
+
+def stop(run: Run, changes: Changes, *, reason: str = "cancelled") -> None:
+    """Under the mutex: write what was decided, and cancel the run.
+
+    A segment that executes it hears of that between two steps; a doubt has to be resolved first, also one that the
+    decision itself has brought.
+    """
+    mutex.write(run, changes, cancel_requested_at=run.cancel_requested_at or timezone.now())
+    is_in_doubt = run.status == RunStatus.IN_DOUBT and run.is_doubtful
+    if run.status != RunStatus.RUNNING and not is_in_doubt:
+        end(run, status=RunStatus.CANCELLED, reason=reason)

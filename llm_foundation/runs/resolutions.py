@@ -16,10 +16,12 @@ from llm_foundation.models import Decision, RunToolCall
 from llm_foundation.models.fields import readable
 from llm_foundation.runs import clock, mutex
 from llm_foundation.runs.changes import Changes
-from llm_foundation.runs.decisions import local, place_of, record
+from llm_foundation.runs.decisions import place_of, record
+from llm_foundation.runs.edited_arguments import note_of
 from llm_foundation.runs.events import EventKind, event
 from llm_foundation.runs.releases import release
 from llm_foundation.runs.repeating import repeated_on_conflict
+from llm_foundation.runs.requirements import local
 from llm_foundation.runs.surroundings import refuse_inside_transaction
 from llm_foundation.tools.results import ToolResult, bounded
 
@@ -107,7 +109,8 @@ def _moved(row: RunToolCall, decision: Decision, result: str | None) -> Changes:
     else:
         happened = decision.verdict == Decision.Verdict.HAPPENED
         text = (result or _HAPPENED) if happened else _GAVE_UP
-        shown = bounded(ToolResult(readable(text)), settings.MAX_RESULT_CHARACTERS).content
+        told = "\n\n".join(filter(None, (note_of(row), readable(text))))
+        shown = bounded(ToolResult(told), settings.MAX_RESULT_CHARACTERS).content
         target = CallState.SUCCEEDED if happened else CallState.FAILED
         changes.move(row, target, result_sealed=RunToolCall.result.seal(row, shown), finished_at=timezone.now())
     changes.events.append(

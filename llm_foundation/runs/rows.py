@@ -120,6 +120,8 @@ def _write_of(move: Move) -> Write:
     source = {"call": move.place["pk"], "source": move.place["state"]}
     if move.seconds is not None:
         return _FENCE.write(move.values, **source, seconds=move.seconds)
+    if move.lifetime is not None:
+        return _WAIT.write(move.values, **source, lifetime=move.lifetime)
     if "attempt" in move.place:
         return _SETTLE.write(move.values, **source, number=move.place["attempt"], token=move.place["attempt_token"])
     return _MOVE.write(move.values, **source)
@@ -138,6 +140,9 @@ _CALLS: Final = CompiledInsert(RunToolCall)
 _MOVE: Final = CompiledUpdate(lambda: (_place(), {}))
 _FENCE: Final = CompiledUpdate(
     lambda: (_place(), {"deadline_at": clock.now() + Parameter("seconds", models.DurationField())})
+)
+_WAIT: Final = CompiledUpdate(
+    lambda: (_place(), {"expires_at": clock.now() + Parameter("lifetime", models.DurationField())})
 )
 _SETTLE: Final = CompiledUpdate(
     lambda: (

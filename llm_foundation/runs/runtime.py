@@ -4,7 +4,7 @@ import logging
 import os
 import platform
 from datetime import timedelta
-from typing import Literal
+from typing import Final, Literal
 from uuid import UUID
 
 from django import db
@@ -17,7 +17,7 @@ from llm_foundation.loop.states import RunStatus
 from llm_foundation.models import Run
 from llm_foundation.runs import clock, mutex, store, tasks
 from llm_foundation.runs.changes import Changes
-from llm_foundation.runs.drivers import Steps
+from llm_foundation.runs.drivers import Interrupted, Steps
 from llm_foundation.runs.failures import what_failed
 from llm_foundation.runs.held import HeldRun
 from llm_foundation.runs.operations import Pause
@@ -29,6 +29,10 @@ from llm_foundation.runs.surroundings import refuse_inside_transaction
 logger = logging.getLogger("llm_foundation.runs")
 
 Mode = Literal["wait", "queue"]
+
+LATER: Final = 1.0
+"""Seconds between a run's being due and the message for it. Hosts' clocks differ; who comes too early finds nothing to
+take, and the run would wait for a sweep."""
 
 
 def run_steps(start: Start, *, mode: Mode) -> Steps[Run]:
@@ -95,9 +99,9 @@ def _until_it_rests(segment: Segment) -> Steps[Run]:
     run = yield from _steps(segment)
     while segment.retry is not None:
         if not segment.retry.is_awaited:
-            tasks.enqueue(run.pk, after=timezone.now() + timedelta(seconds=segment.retry.seconds))
+            _leave_for_later(run, segment.retry.seconds)
             return run
-        yield Pause(segment.retry.seconds)
+        yield from _wait(run, segment.retry.seconds)
         claimed = _claim(run.pk)
         if claimed is None:
             return stored(run)
@@ -107,6 +111,19 @@ def _until_it_rests(segment: Segment) -> Steps[Run]:
         segment = next_segment
         run = yield from _steps(segment)
     return run
+
+
+def _wait(run: Run, seconds: float) -> Steps[None]:
+    try:
+        yield Pause(seconds)
+    except Interrupted:
+        _leave_for_later(run, seconds)
+        raise
+
+
+def _leave_for_later(run: Run, seconds: float) -> None:
+    """Let a worker go on with a run that is due in so many seconds."""
+    tasks.enqueue(run.pk, after=timezone.now() + timedelta(seconds=seconds + LATER))
 
 
 def _steps(segment: Segment) -> Steps[Run]:

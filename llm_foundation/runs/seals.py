@@ -8,11 +8,12 @@ from hmac import compare_digest
 from typing import Any, Final
 
 from llm_foundation.encryption import sign, verify
+from llm_foundation.exceptions import EncryptionError
 from llm_foundation.models import Decision, Run, RunToolCall
 from llm_foundation.tools import Tool
 
-_CALL: Final = "call-digest.2"
-_DECISION: Final = "decision-seal.2"
+_CALL: Final = "call-digest.3"
+_DECISION: Final = "decision-seal.3"
 
 
 def call_digest(run: Run, row: RunToolCall, tool: Tool) -> str:
@@ -30,7 +31,11 @@ def seal_of(decision: Decision) -> str:
 
 
 def is_genuine(decision: Decision) -> bool:
-    return verify(_decision_text(decision), decision.seal, purpose=_DECISION)
+    """What was given with it may come from another row: then it does not even open."""
+    try:
+        return verify(_decision_text(decision), decision.seal, purpose=_DECISION)
+    except EncryptionError:
+        return False
 
 
 def same_digest(given: object, stored: str) -> bool:
@@ -52,8 +57,13 @@ def _call_text(run: Run, row: RunToolCall, tool: Tool) -> bytes:
         str(tool.effect),
         row.effect,
         call.arguments,
+        row.edited,
+        row.editor_id,
+        row.input,
+        row.input_giver_id,
         row.preview,
         row.repeats,
+        row.asked,
     ]
     return _encoded(parts)
 
@@ -68,6 +78,8 @@ def _decision_text(decision: Decision) -> bytes:
         decision.channel,
         decision.digest,
         decision.reason,
+        decision.edited,
+        decision.input,
         round(decision.decided_at.timestamp()),
     ]
     return _encoded(parts)

@@ -15,16 +15,17 @@ from llm_foundation.loop.states import CallState, RunStatus
 from llm_foundation.models import Configuration, Run, RunToolCall
 from llm_foundation.models.compiled import CompiledQuery, Parameter, fetch_together
 from llm_foundation.pipeline.plan import plan_for
-from llm_foundation.policy.facts import Policy, ask_switches, load_policy
+from llm_foundation.policy.facts import Policy, SwitchRow, ask_switches, load_policy
 from llm_foundation.runs import late, store, tasks
 from llm_foundation.runs.asking import ask
 from llm_foundation.runs.backoff import retry_delay
-from llm_foundation.runs.drivers import Steps
+from llm_foundation.runs.drivers import Interrupted, Steps
 from llm_foundation.runs.events import EventKind, event
 from llm_foundation.runs.executing import execute
 from llm_foundation.runs.failures import what_failed
+from llm_foundation.runs.giving_back import give_back
 from llm_foundation.runs.held import CancelRequested, HeldRun
-from llm_foundation.runs.verification import is_released
+from llm_foundation.runs.verification import is_input_enough, verdict_on
 
 
 def _columns_of_owner() -> list[str]:
@@ -77,6 +78,9 @@ class Segment:
         except RunLost:
             late.settle(self.run, self.held.outcomes)
             raise
+        except Interrupted:
+            give_back(self.held)
+            raise
         except db.Error:
             raise
         except Exception as error:  # noqa: BLE001  # a run never ends without a reason
@@ -100,7 +104,7 @@ class Segment:
                     held.changes.messages += held.state.results
                     held.state = held.state.after_turn()
                 case AwaitDecisions(waiting):
-                    if self._suspend(waiting):
+                    if self._suspend(waiting, verdicts):
                         return
                 case Finish(truncated):
                     return self._complete(f"limit:{truncated}" if truncated else "answered")
@@ -116,16 +120,23 @@ class Segment:
             return None, {}
         if not any(one.state.is_judged for one in state.open_turn) and (state.open_turn or state.is_over):
             return None, {}
-        policy = self._look_up()
+        switches = self._look_up()
         if self.run.has_owner and self.run.owner is None:
             raise OwnerGone("The account of this run's owner was deleted; nobody acts in their place.")
+        policy = load_policy(
+            self.run.configuration,
+            user=self.run.owner,
+            switches=switches,
+            run_id=self.run.pk,
+            read_history=lambda: state.messages,
+        )
         if state.open_turn:
             return policy, self._verdicts(policy)
         offer = policy.offer(self.run.offer, high_water=self.held.high_water, unattended=self.run.unattended)
         self.held.state = replace(state, offer=offer.definitions)
         return policy, {}
 
-    def _look_up(self) -> Policy:
+    def _look_up(self) -> Sequence[SwitchRow] | None:
         """Anew in each step, since a segment may be long: who lost a right has lost it now, and a cancel is heard of
         before another answer is paid for. What reads gave is stored with that answer, so no commit has told of one.
 
@@ -135,7 +146,7 @@ class Segment:
         run = self.run
         if self._is_fresh:
             self._is_fresh = False
-            return load_policy(run.configuration, user=run.owner)
+            return None
         contact = [] if self.held.state.open_turn else [Configuration.objects.asking(run.configuration_id)]
         stored, switches, *configurations = fetch_together(
             _STANDING.asking(run=run.pk), ask_switches(run.configuration_id), *contact
@@ -150,33 +161,22 @@ class Segment:
         for [configuration] in configurations:
             run.configuration = Configuration.objects.ready(configuration)
             self.held.plan = plan_for(run.configuration, before=self.held.plan)
-        return load_policy(run.configuration, user=run.owner, switches=switches)
+        return switches
 
     def _verdicts(self, policy: Policy) -> dict[str, GateDecision]:
-        """A call that a person released is allowed if the release still counts."""
         return {
-            waiting.call.id: policy.judge_call(
-                waiting.call,
-                offered=self.run.offer,
-                high_water=self.held.high_water,
-                released=waiting.state is CallState.READY and self._is_released(waiting, policy),
-                unattended=self.run.unattended,
-            )
+            waiting.call.id: verdict_on(self.run, self.held.rows[waiting.call.id], waiting, policy=policy)
             for waiting in self.held.state.open_turn
             if waiting.state.is_judged
         }
 
-    def _is_released(self, waiting: OpenCall, policy: Policy) -> bool:
-        row = self.held.rows[waiting.call.id]
-        return is_released(self.run, row, policy.tools.get(row.tool_name), policy=policy)
-
-    def _suspend(self, waiting: Sequence[OpenCall]) -> bool:
+    def _suspend(self, waiting: Sequence[OpenCall], verdicts: Mapping[str, GateDecision]) -> bool:
         """Let go of the run; false where a decision came first, and the segment goes on with it."""
         held = self.held
-        in_doubt = any(one.state is CallState.IN_DOUBT for one in waiting)
-        status = RunStatus.IN_DOUBT if in_doubt else RunStatus.WAITING_FOR_APPROVAL
+        status = self._waiting_status(waiting, verdicts)
         changes = held.take_changes()
-        seen = {held.rows[one.call.id].pk: one.state for one in waiting}
+        shown = [(held.rows[one.call.id], one.state) for one in waiting]
+        seen = {row.pk: (state, row.digest) for row, state in shown}
         leaving = replace(changes, events=[*changes.events, event(EventKind.WAITING, status=status.value)])
         if store.suspend(self.run, leaving, status=status, seen=seen):
             return True
@@ -184,6 +184,14 @@ class Segment:
         stored = RunToolCall.objects.in_bulk(list(seen))
         held.moved({one.call.id: stored[held.rows[one.call.id].pk] for one in waiting})
         return False
+
+    def _waiting_status(self, waiting: Sequence[OpenCall], verdicts: Mapping[str, GateDecision]) -> RunStatus:
+        if any(one.state is CallState.IN_DOUBT for one in waiting):
+            return RunStatus.IN_DOUBT
+        rows = self.held.rows
+        if all(is_input_enough(rows[one.call.id], verdicts[one.call.id]) for one in waiting):
+            return RunStatus.WAITING_FOR_INPUT
+        return RunStatus.WAITING_FOR_APPROVAL
 
     def _complete(self, reason: str) -> None:
         self.held.changes.events.append(event(EventKind.FINISHED, status=RunStatus.COMPLETED.value, reason=reason))
@@ -207,6 +215,6 @@ class Segment:
         )
         is_awaited = self._is_awaited and delay <= PATIENCE
         is_told = is_awaited or tasks.can_defer()
-        store.requeue(self.run, self.held.take_changes(), delay=delay, is_told=is_told)
+        store.requeue(self.run, self.held.take_changes(), delay=delay, failures=failures, is_told=is_told)
         if self.run.status == RunStatus.QUEUED:
             self.retry = Retry(delay, is_awaited)

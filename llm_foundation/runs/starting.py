@@ -17,8 +17,9 @@ from llm_foundation.models import Configuration, Run
 from llm_foundation.models.runs import MAX_KEY
 from llm_foundation.pipeline.plan import Plan, plan_for
 from llm_foundation.policy.facts import Offer, load_policy
-from llm_foundation.runs import mutex
+from llm_foundation.runs.approval_terms import keep_terms
 from llm_foundation.runs.events import Event, EventKind, event
+from llm_foundation.runs.lookup import find_run
 from llm_foundation.vocabulary import DataClass
 
 if TYPE_CHECKING:
@@ -94,6 +95,7 @@ class Start:
             run.idempotency_key = self._key_digest()
             run.start_fingerprint = sign(self._text(), purpose=_PURPOSE)
         run.keep_limits(plan.limits)
+        keep_terms(run)
         return run
 
     def _key_digest(self) -> str:
@@ -138,15 +140,6 @@ def start_of(
         previous=None if continues is None else _previous(continues, user),
         key=_key(idempotency_key),
     )
-
-
-def find_run(run: Run | UUID | str) -> Run:
-    """The run as it is stored now. Raises ``Run.DoesNotExist`` also for what is no id."""
-    run_id = run.pk if isinstance(run, Run) else run
-    try:
-        return mutex.read(run_id if isinstance(run_id, UUID) else UUID(run_id))
-    except (ValueError, TypeError, AttributeError):
-        raise Run.DoesNotExist(f"There is no run {run_id!r}.") from None
 
 
 def _require_from_user(messages: Sequence[ChatMessage]) -> None:

@@ -19,7 +19,7 @@ from llm_foundation.conf import settings
 from llm_foundation.loop.states import RUN_TRANSITIONS, CallState, RunStatus
 from llm_foundation.models import Run, RunToolCall
 from llm_foundation.models.compiled import takes_several
-from llm_foundation.runs import clock, mutex
+from llm_foundation.runs import announcements, clock, mutex
 from llm_foundation.runs.changes import Changes, check_transition
 from llm_foundation.runs.endings import end, ending
 from llm_foundation.runs.events import Delta, Event
@@ -54,6 +54,7 @@ def claim(run_id: UUID, *, owner: str, seconds: float) -> Run | None:
             attempts=F("attempts") + 1,
             not_before=None,
             enqueued_at=None,
+            resent=0,
             **lease(seconds),
         )
         return mutex.read(run_id) if taken else None
@@ -122,25 +123,28 @@ def append_deltas(run: Run, deltas: Sequence[Delta]) -> bool:
 
 
 @repeated_on_conflict
-def suspend(run: Run, changes: Changes, *, status: RunStatus, seen: Mapping[Any, str]) -> bool:
+def suspend(run: Run, changes: Changes, *, status: RunStatus, seen: Mapping[Any, tuple[str, str]]) -> bool:
     """Write the step and let go of the run, unless one of the calls that it waits for has moved since ``seen``.
 
     Then nothing is written: the segment goes on with what was decided. Where a cancel came first, the run ends.
+    ``seen`` holds state and digest by the call's row: what a person adds to a call that waits changes its digest.
     """
     check_transition(RUN_TRANSITIONS[RunStatus.RUNNING], RunStatus.RUNNING, status)
     with transaction.atomic(durable=True):
         standing = mutex.take(run, changes)
-        if dict(RunToolCall.objects.filter(pk__in=seen).values_list("pk", "state")) != dict(seen):
+        stored = RunToolCall.objects.filter(pk__in=seen).values_list("pk", "state", "digest")
+        if {pk: (state, digest) for pk, state, digest in stored} != seen:
             transaction.set_rollback(True)
             return False
         write_rows(run, changes, standing.first(changes))
+        announcements.waiting(run)
         left = _leave(run, standing, {"status": status, "error": "", **mutex.LET_GO})
     mutex.show(run, left)
     return True
 
 
 @repeated_on_conflict
-def requeue(run: Run, changes: Changes, *, delay: float, is_told: bool) -> None:
+def requeue(run: Run, changes: Changes, *, delay: float, failures: int, is_told: bool) -> None:
     """Write the step and let go of the run, which is due again in ``delay`` seconds.
 
     ``is_told``: somebody has it in mind already, and no sweep needs to hand it out. A cancelled run ends.
@@ -151,7 +155,7 @@ def requeue(run: Run, changes: Changes, *, delay: float, is_told: bool) -> None:
         "status": RunStatus.QUEUED,
         "not_before": due,
         "enqueued_at": due if is_told else None,
-        "failures": run.failures + 1,
+        "failures": failures,
         **mutex.LET_GO,
     }
     with transaction.atomic(durable=True):

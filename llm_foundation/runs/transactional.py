@@ -15,6 +15,7 @@ from llm_foundation.exceptions import RunLost, ToolError
 from llm_foundation.loop.states import CallState
 from llm_foundation.runs.conflicts import find_conflict, is_missing_savepoint
 from llm_foundation.runs.operations import ToolExecution, ToolOutcome, failed, succeeded
+from llm_foundation.runs.previews import PreviewChanged
 from llm_foundation.runs.transaction_guard import TransactionGuard
 from llm_foundation.vocabulary import Effect
 
@@ -50,6 +51,8 @@ def perform_transactional(
     end: Callable[[ToolOutcome], None] = lambda outcome: None,
 ) -> ToolOutcome:
     """Run the call between ``begin`` and ``end``, which carry the run's token; either may raise ``RunLost``.
+
+    ``begin`` may raise ``PreviewChanged`` as well: then nothing was called.
 
     An exception or an error result rolls everything back. An attempt that met a deadlock, a serialization failure or a
     lock that it could not get is repeated, from ``begin`` on. What the tool leaves for after the commit undoes nothing.
@@ -149,7 +152,7 @@ class _Attempt:
         if self.committed:
             logger.error("What tool %s left for after its commit failed", name, exc_info=error)
             return self.committed[0]
-        if isinstance(error, RunLost):
+        if isinstance(error, (RunLost, PreviewChanged)):
             raise error
         if self._has_lost_connection():
             self._let_go()

@@ -14,7 +14,13 @@ from llm_foundation.loop.states import CallState
 from llm_foundation.models import RunEvent, RunMessage, RunToolCall
 from llm_foundation.runs.events import DELTAS, EventKind
 
-_TELL_RESULTS: Final = (EventKind.REFUSED, EventKind.DECIDED, EventKind.SETTLED, EventKind.RESOLVED)
+_TELL_RESULTS: Final = (
+    EventKind.REFUSED,
+    EventKind.DECIDED,
+    EventKind.EXPIRED,
+    EventKind.SETTLED,
+    EventKind.RESOLVED,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,20 +66,23 @@ def _calls(events: Iterable[RunEvent]) -> dict[UUID, RunToolCall]:
 
 
 def _update(event: RunEvent, messages: Mapping[int, RunMessage], calls: Mapping[UUID, RunToolCall]) -> RunUpdate:
-    message = _message(messages.get(event.message_sequence or 0))
-    if event.kind in DELTAS:
-        text = _piece(event)
-    else:
-        text = message.text if message else _result(event, calls.get(event.tool_call_id or event.run_id))
+    message = None if event.message_sequence is None else _message(messages.get(event.message_sequence))
+    call = None if event.tool_call_id is None else calls.get(event.tool_call_id)
     return RunUpdate(
         sequence=event.sequence,
         kind=event.kind,
         payload=event.payload,
         created_at=event.created_at,
-        text=text,
+        text=_text(event, message, call),
         message=message,
         call_id=event.tool_call_id,
     )
+
+
+def _text(event: RunEvent, message: ChatMessage | None, call: RunToolCall | None) -> str | None:
+    if event.kind in DELTAS:
+        return _piece(event)
+    return message.text if message else _result(event, call)
 
 
 def _piece(event: RunEvent) -> str | None:

@@ -9,6 +9,8 @@ from llm_foundation.tools.context import ToolContext
 from llm_foundation.tools.decorator import imported_tool, tool
 from llm_foundation.tools.definition import Tool
 from llm_foundation.tools.execution import aexecute, execute
+from llm_foundation.tools.input_fields import InputChoice, InputField, InputKind, form_fields
+from llm_foundation.tools.inputs import validate_input
 from llm_foundation.tools.previews import apreview_lines, preview_lines
 from llm_foundation.tools.registry import registry
 from llm_foundation.tools.results import Artifact, ToolResult, bounded, to_result
@@ -18,6 +20,9 @@ __all__ = [
     "Artifact",
     "DataClass",
     "Effect",
+    "InputChoice",
+    "InputField",
+    "InputKind",
     "NotExecuted",
     "Tool",
     "ToolContext",
@@ -27,10 +32,12 @@ __all__ = [
     "apreview_lines",
     "bounded",
     "execute",
+    "form_fields",
     "imported_tool",
     "preview_lines",
     "registry",
     "to_result",
     "tool",
     "validate_arguments",
+    "validate_input",
 ]

@@ -19,7 +19,9 @@ class ToolContext:
     """What a tool may know about its call. It is never part of the schema that the model sees.
 
     ``user`` is the owner of the run, read live, or ``None`` for a run without one; ``run_id`` is ``None`` in memory.
-    ``idempotency_key`` is the same on every attempt of one call. The defaults serve tests:
+    ``idempotency_key`` is the same on every attempt of one call. ``input`` is what a person filled in, an instance of
+    the tool's ``input_model``; ``None`` where the tool has none, and in a preview that is made before. The defaults
+    serve tests:
     ``find_order(ToolContext(user=clerk), number="2026-1138")``.
     """
 
@@ -27,6 +29,7 @@ class ToolContext:
     run_id: UUID | None = None
     call_id: str = "call"
     idempotency_key: str = field(default_factory=lambda: uuid4().hex)
+    input: Any = field(default=None, repr=False)
     is_cancelled: Callable[[], bool] = field(default=_never, repr=False)
     report: Callable[[str], None] = field(default=_unheard, repr=False)
 

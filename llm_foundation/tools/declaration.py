@@ -7,11 +7,14 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any, Final, TypedDict, TypeVar
 
+from pydantic import BaseModel
+
 from llm_foundation.exceptions import InvalidTool
 from llm_foundation.tools.calling import takes_context
 from llm_foundation.tools.definition import ApprovalRule, Signature, Tool, UserRule
+from llm_foundation.tools.input_fields import check_input_model
 from llm_foundation.tools.signature import FunctionSignature
-from llm_foundation.vocabulary import DataClass, Effect, TrustZone
+from llm_foundation.vocabulary import MOST_SECONDS, DataClass, Effect, TrustZone
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,127}")
 _PERMISSION: Final = re.compile(r"\w+\.\w+")
@@ -30,6 +33,7 @@ class Declaration(TypedDict, total=False):
     permission: str | None
     approval: bool | ApprovalRule | None
     preview: Callable[..., Any] | None
+    input_model: type[BaseModel] | None
     may_use: UserRule | None
     timeout: float | None
     idempotency_window: float | None
@@ -52,6 +56,9 @@ def declare(
     preview = said.get("preview")
     if preview is not None:
         check.preview(preview, signature)
+    input_model = said.get("input_model")
+    if input_model is not None:
+        check_input_model(input_model, place=place)
     return Tool(
         name=name,
         function=function,
@@ -63,6 +70,7 @@ def declare(
         permission=check.permission(said.get("permission")),
         approval=check.approval(said.get("approval"), default=effect.writes),
         preview=preview,
+        input_model=input_model,
         user_rule=check.rule(said.get("may_use"), "may_use"),
         timeout=check.seconds(said.get("timeout"), "timeout"),
         idempotency_window=check.window(said.get("idempotency_window"), effect),
@@ -129,6 +137,8 @@ class _Check:
             return None
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
             raise self.refuse(f"{what} must be a number of seconds above 0, not {value!r}.")
+        if value > MOST_SECONDS:
+            raise self.refuse(f"{what} must be a year at most, in seconds: {MOST_SECONDS}, not {value!r}.")
         return float(value)
 
     def window(self, value: Any, effect: Effect) -> float | None:

@@ -13,7 +13,7 @@ from llm_foundation.tools.outside import OutsideSchema
 from llm_foundation.tools.registry import registry
 from llm_foundation.tools.signature import read_signature
 
-_METHODS = ("preview", "approval", "may_use")
+_MEMBERS = ("preview", "approval", "may_use", "input_model")
 
 
 @overload
@@ -30,7 +30,8 @@ def tool(target: Callable[..., Any] | None = None, /, **said: Unpack[Declaration
     The parameters must be typed; a first parameter typed ``ToolContext`` gets the context. ``async def`` is welcome.
 
     A class with a ``run`` method can be decorated as well. It is made once, without arguments; its methods ``preview``,
-    ``approval`` and ``may_use``, where it has them, stand for the keywords of the same names.
+    ``approval`` and ``may_use``, and its class ``input_model``, where it has them, stand for the keywords of the same
+    names.
 
     ``name``: as the model calls it; the function's own name, or ``refund_order`` for a class ``RefundOrder``.
     ``description``: what the model reads; the docstring's text.
@@ -42,6 +43,8 @@ def tool(target: Callable[..., Any] | None = None, /, **said: Unpack[Declaration
     ``approval``: whether a person must decide: ``True`` for writes, ``False`` for ``READ_ONLY``, or
     ``rule(arguments) -> bool``, which lets a call run freely by answering ``False``.
     ``preview``: takes what the tool takes, and returns lines that tell a person what the call would change.
+    ``input_model``: a pydantic model of what a person fills in before each call, as ``context.input``. The model that
+    calls never sees it, and such a call always waits. It holds fields of a form: see ``tools.input_fields``.
     ``timeout``: seconds after which an async tool is stopped. A sync tool cannot be stopped.
     ``idempotency_window``: seconds for which the other system remembers ``context.idempotency_key``, for an
     ``IDEMPOTENT_WRITE``; after them an attempt whose end nobody knows is not repeated. Unsaid: it never forgets.
@@ -85,17 +88,17 @@ def _from_class(cls: type, said: Declaration) -> Tool:
     except TypeError as error:
         raise InvalidTool(f"{place}: it must be possible to make it without arguments: {error}.") from error
     check_function(instance.run, place=place)
-    words = _with_methods(said, instance, place)
+    words = _with_members(said, instance, place)
     signature = read_signature(instance.run, place=place, docstrings=(cls.__doc__, instance.run.__doc__))
     return declare(instance.run, signature, place=place, default_name=_snake_case(cls.__name__), said=words)
 
 
-def _with_methods(said: Declaration, instance: Any, place: str) -> Declaration:
-    methods = {word: getattr(instance, word) for word in _METHODS if hasattr(instance, word)}
-    for word in methods:
+def _with_members(said: Declaration, instance: Any, place: str) -> Declaration:
+    members = {word: getattr(instance, word) for word in _MEMBERS if hasattr(instance, word)}
+    for word in members:
         if said.get(word) is not None:
-            raise InvalidTool(f"{place}: {word} is declared twice, as a keyword and as a method.")
-    words: Any = {**said, **methods}
+            raise InvalidTool(f"{place}: {word} is declared twice, as a keyword and in the class.")
+    words: Any = {**said, **members}
     return words  # type: ignore[no-any-return]
 
 

@@ -7,13 +7,17 @@ from functools import cached_property
 from hashlib import sha256
 from inspect import iscoroutinefunction
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from llm_foundation.chat.frozen import FrozenDict
 from llm_foundation.chat.options import ToolDefinition
 from llm_foundation.tools.context import ToolContext
+from llm_foundation.tools.inputs import input_schema
 from llm_foundation.tools.schema import canonical
 from llm_foundation.vocabulary import DataClass, Effect, TrustZone
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 logger = logging.getLogger(__name__)
 
@@ -53,6 +57,7 @@ class Tool:
     permission: str | None = None
     approval: bool | ApprovalRule = True
     preview: Callable[..., Any] | None = None
+    input_model: "type[BaseModel] | None" = None
     user_rule: UserRule | None = None
     timeout: float | None = None
     idempotency_window: float | None = None
@@ -93,7 +98,7 @@ class Tool:
     def digest(self) -> str:
         """SHA-256, as 64 hex digits, of what an approver relies on; changes when any of it changes."""
         seen = self.definition()
-        relied_on = {
+        relied_on: dict[str, Any] = {
             "name": seen.name,
             "description": seen.description,
             "parameters": seen.parameters,
@@ -102,6 +107,8 @@ class Tool:
             "reaches": self.reaches,
             "permission": self.permission,
         }
+        if self.input_model is not None:
+            relied_on["input"] = input_schema(self.input_model)
         return sha256(canonical(relied_on).encode()).hexdigest()
 
     @property
@@ -110,6 +117,10 @@ class Tool:
         return tuple(word for word in ("effect", "data_class") if word not in self.declared)
 
     def asks(self, arguments: Mapping[str, Any]) -> bool:
+        """Whether this call waits for a person: to decide it, or to fill in its input. See ``needs_approval``."""
+        return self.input_model is not None or self.needs_approval(arguments)
+
+    def needs_approval(self, arguments: Mapping[str, Any]) -> bool:
         """Whether the code wants a person to decide this call. ``arguments`` are validated ones.
 
         A rule lets a call run freely by answering exactly ``False``; any other answer, or an exception, asks.

@@ -23,10 +23,10 @@ from llm_foundation.tools.schema import without_titles
 
 _CONFIG: Final = ConfigDict(extra="forbid", hide_input_in_errors=True, allow_inf_nan=False)
 _UNRESOLVED: Final = (NameError, AttributeError, SyntaxError, TypeError)
-_UNUSABLE: Final = (PydanticUserError, PydanticUndefinedAnnotation, AttributeError, TypeError, ValueError)
+UNUSABLE: Final = (PydanticUserError, PydanticUndefinedAnnotation, AttributeError, TypeError, ValueError)
 
 
-class _ToolJsonSchema(GenerateJsonSchema):
+class ToolJsonSchema(GenerateJsonSchema):
     """A default that JSON cannot say is left out without a warning: the function still has it."""
 
     ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}
@@ -53,9 +53,9 @@ class FunctionSignature:
     def parameters(self) -> FrozenDict:
         """The JSON Schema that the model sees. Raises ``InvalidTool`` for a type that JSON Schema cannot say."""
         try:
-            schema = self._model.model_json_schema(schema_generator=_ToolJsonSchema)
+            schema = self._model.model_json_schema(schema_generator=ToolJsonSchema)
             return freeze_object(without_titles(schema))
-        except _UNUSABLE as error:
+        except UNUSABLE as error:
             raise self._unusable(error) from error
 
     def validate(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -83,7 +83,7 @@ class FunctionSignature:
                 f"argument_{index}": self._field(parameter) for index, parameter in enumerate(self.arguments)
             }
             return create_model("Arguments", __config__=_CONFIG, **fields)
-        except _UNUSABLE as error:
+        except UNUSABLE as error:
             raise self._unusable(error) from error
 
     def _field(self, parameter: inspect.Parameter) -> Any:
@@ -119,7 +119,7 @@ class FunctionSignature:
         for parameter in self.arguments:
             try:
                 TypeAdapter(self._annotation(parameter)).json_schema()
-            except _UNUSABLE as reason:
+            except UNUSABLE as reason:
                 named = f"parameter {parameter.name!r} ({inspect.formatannotation(parameter.annotation)})"
                 return InvalidTool(f"{self.place}: {named} cannot be said in JSON Schema. {_first_line(reason)}")
         return InvalidTool(f"{self.place}: its parameters cannot be said in JSON Schema. {_first_line(error)}")

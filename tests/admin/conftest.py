@@ -54,7 +54,7 @@ def waiting(here):
 
 
 def wait_for_refund(here, *, number="1138", amount="19.90", said="Refunded."):
-    here.model.says(calls("refund_order", number=number, amount=amount), text(said))
+    here.model.script = [calls("refund_order", number=number, amount=amount), text(said)]
     run = llm.run("support", f"Please refund order {number}.", user=here.clerk)
     return SimpleNamespace(run=run, call=run.pending_calls.get())
 

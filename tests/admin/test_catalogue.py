@@ -1,11 +1,22 @@
 """Language models, configurations and tools as the operator sets them up."""
 
+from datetime import timedelta
 from decimal import Decimal
 
 import pytest
 from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import Group
 
-from llm_foundation.models import Configuration, LanguageModel, ToolGroup, ToolRecord, sync_tools
+from llm_foundation.models import (
+    ApprovalPolicy,
+    ApprovalTerms,
+    Configuration,
+    LanguageModel,
+    OnExpiry,
+    ToolGroup,
+    ToolRecord,
+    sync_tools,
+)
 from llm_foundation.tools import DataClass, Effect, registry, tool
 from tests.models.builders import make_configuration, make_language_model, make_provider
 
@@ -83,6 +94,8 @@ def configuration_form(configuration, **changes):
         "max_calls_per_run": "128",
         "fallback_entries-TOTAL_FORMS": "0",
         "fallback_entries-INITIAL_FORMS": "0",
+        "approval_policy": "any",
+        "on_expiry": "go_on",
         **changes,
     }
 
@@ -107,6 +120,23 @@ def test_a_configuration_grants_tools_and_groups_and_sets_its_limits(admin_clien
     assert list(configuration.tools.all()) == list(configuration.always_ask.all()) == [records]
     assert list(configuration.tool_groups.all()) == [records.group]
     assert (configuration.max_rounds, configuration.options) == (3, {"temperature": 0.2})
+
+
+def test_a_configuration_says_who_releases_calls_and_how_long_they_wait(admin_client):
+    configuration, bosses = make_configuration(), Group.objects.create(name="bosses")
+    rules = {"approval_policy": "group", "approval_group": bosses.pk, "approval_ttl": "90", "on_expiry": "cancel"}
+    save(admin_client, configuration, **rules)
+    configuration.refresh_from_db()
+    assert configuration.approval_terms() == ApprovalTerms(
+        policy=ApprovalPolicy.GROUP, group=bosses.pk, ttl=timedelta(minutes=90), on_expiry=OnExpiry.CANCEL
+    )
+
+
+def test_a_group_policy_without_a_group_is_refused_at_the_field_that_is_empty(admin_client):
+    page = save(admin_client, make_configuration(), approval_policy="group")
+    assert page.context["adminform"].form.errors == {
+        "approval_group": ["Choose the group, or nobody could release a call."]
+    }
 
 
 @pytest.mark.parametrize(
@@ -215,5 +245,5 @@ def test_lists_take_as_many_queries_for_many_rows_as_for_one(admin_client, recor
         make_configuration(f"configuration-{number}").tools.add(records)
     assert Configuration.objects.count() == 10
     for model in ("configuration", "languagemodel", "toolrecord", "toolgroup"):
-        with django_assert_max_num_queries(7):
+        with django_assert_max_num_queries(8):
             assert admin_client.get(f"{BASE}{model}/").status_code == 200

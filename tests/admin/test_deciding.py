@@ -1,10 +1,14 @@
-"""What happens when a person presses one of the two buttons."""
+"""What happens when a person presses one of the buttons."""
+
+from datetime import timedelta
 
 import pytest
 from django.contrib.admin.models import LogEntry
-from django.contrib.auth.models import Group
+from django.contrib.auth.models import Group, Permission
+from django.core.management import call_command
 from django.db import connection
 from django.test import Client
+from django.utils import timezone
 
 from llm_foundation import llm
 from llm_foundation.models import Decision, RunToolCall
@@ -172,7 +176,7 @@ def test_a_call_whose_tool_is_gone_can_be_denied_only(approver, waiting):
         page = approver.get(call_page(waiting.call))
         assert "The code of this project no longer has this tool." in page.text
         assert 'value="approve"' not in page.text
-        assert approve(approver, waiting.call).status_code == 403
+        assert approve(approver, waiting.call).status_code == 409
         deny(approver, waiting.call)
     assert Decision.objects.get().verdict == "denied"
 
@@ -209,3 +213,55 @@ def test_who_is_not_signed_in_is_sent_to_the_login(waiting):
     response = Client().post(call_page(waiting.call), {"decision": "approve", "digest": waiting.call.digest})
     assert response.url.startswith("/admin/login/")
     assert not Decision.objects.exists()
+
+
+def test_deny_and_stop_ends_the_run(approver, waiting, here):
+    page = approver.post(
+        call_page(waiting.call), {"decision": "stop", "digest": waiting.call.digest, "reason": "Enough."}, follow=True
+    )
+    assert "You denied “refund_order”. The run is cancelled." in page.text
+    waiting.run.refresh_from_db()
+    assert waiting.run.status == "cancelled"
+    assert len(here.model.asked) == 1
+    assert refunds() == []
+
+
+def test_who_may_not_decide_stops_nothing(signed_in, waiting):
+    vera = signed_in("vera", "view_runtoolcall")
+    assert vera.post(call_page(waiting.call), {"decision": "stop", "digest": waiting.call.digest}).status_code == 403
+    waiting.run.refresh_from_db()
+    assert waiting.run.status == "waiting_for_approval"
+
+
+def test_a_rule_of_the_approval_policy_is_named_where_it_keeps_somebody_from_approving(signed_in, here):
+    here.configuration.approval_policy = "four_eyes"
+    here.configuration.save()
+    here.clerk.user_permissions.add(*Permission.objects.filter(codename="decide_toolcall"))
+    waiting = wait_for_refund(here)
+    clerk = signed_in(here.clerk)
+    page = clerk.get(call_page(waiting.call)).text
+    assert "the run is yours: somebody else has to release its calls" in page
+    assert "Rule: four_eyes" in page
+    assert approve(clerk, waiting.call).status_code == 403
+    assert deny(clerk, waiting.call).status_code == 200
+    assert Decision.objects.get().verdict == "denied"
+
+
+def test_the_time_that_is_left_stands_on_the_page_and_in_the_list(approver, waiting):
+    RunToolCall.objects.update(expires_at=timezone.now() + timedelta(hours=2, minutes=30))
+    assert "2 h left" in approver.get(call_page(waiting.call)).text
+    assert "2 h" in approver.get("/admin/llm_foundation/runtoolcall/").text
+
+
+def test_a_call_that_has_expired_says_so_before_and_after_the_sweep(approver, waiting):
+    RunToolCall.objects.update(expires_at=timezone.now() - timedelta(minutes=1))
+    for _ in range(2):
+        page = approver.get(call_page(waiting.call)).text
+        assert "Nobody decided this call in time" in page
+        assert 'name="decision"' not in page
+        response = approve(approver, waiting.call)
+        assert response.status_code == 409
+        assert "Nobody decided this call in time" in response.text
+        call_command("llm_recover", verbosity=0)
+    assert RunToolCall.objects.get().state == "expired"
+    assert refunds() == []

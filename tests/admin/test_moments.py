@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.utils import timezone
 
-from llm_foundation.admin.moments import between, lasted, waited
+from llm_foundation.admin.moments import between, is_over, lasted, left, waited
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -33,3 +33,13 @@ def test_what_has_no_beginning_or_ends_before_it_has_no_duration():
 def test_seconds_do_not_matter_where_a_person_is_waited_for():
     assert waited(timezone.now()) == "less than a minute"
     assert waited(timezone.now() - timedelta(days=2, seconds=5)) == "2 d"
+
+
+def test_what_is_left_is_told_in_its_largest_unit_and_unlimited_time_not_at_all():
+    assert left(None) == ""
+    assert left(timezone.now() + timedelta(hours=3, seconds=5)) == "3 h"
+    assert left(timezone.now() + timedelta(seconds=30)) == "less than a minute"
+    assert left(timezone.now() - timedelta(seconds=1)) == "none"
+    assert is_over(timezone.now())
+    assert not is_over(timezone.now() + timedelta(hours=1))
+    assert not is_over(None)

@@ -132,7 +132,7 @@ def test_the_page_of_a_run_takes_as_many_queries_for_a_long_run_as_for_a_short_o
     look_up = turn(*(("find_order", {"number": str(number)}) for number in range(10)))
     here.model.says(calls("find_order", number="1"), text("Done."), *[look_up] * 5, text("Done."))
     short, long = (llm.run("support", "Look it up", user=here.clerk) for _ in range(2))
-    assert queries(approver, run_page(short)) == queries(approver, run_page(long)) <= 9
+    assert queries(approver, run_page(short)) == queries(approver, run_page(long)) <= 10
 
 
 def test_the_list_takes_as_many_queries_for_many_runs_as_for_one(approver, here):
@@ -140,7 +140,7 @@ def test_the_list_takes_as_many_queries_for_many_runs_as_for_one(approver, here)
     one = queries(approver, LIST)
     for _ in range(5):
         llm.run("support", "Hello", user=here.clerk)
-    assert one == queries(approver, LIST) <= 7
+    assert one == queries(approver, LIST) <= 8
     assert approver.get(LIST).text.count("llm-badge-completed") == 6
 
 
@@ -178,3 +178,29 @@ def test_a_run_that_met_a_limit_names_it(approver, here):
     page = approver.get(run_page(llm.run("support", "Look it up", user=here.clerk))).text
     assert "reason: limit:rounds" in page
     assert "That is all I found." in page
+
+
+def test_a_run_says_what_each_answer_cost_and_what_all_of_it_did(approver, here):
+    model = here.configuration.language_model
+    model.input_price, model.output_price = "2", "10"
+    model.save()
+    here.model.says(calls("find_order", number="1"), text("Done."))
+    page = approver.get(run_page(llm.run("support", "Look it up", user=here.clerk))).text
+    assert page.split("What happened")[1].count("$0.0004") == 2
+    assert "$0.0008" in page.split("What happened")[0]
+
+
+def test_a_run_that_is_being_cancelled_says_so(approver, waiting):
+    Run.objects.update(status="running", cancel_requested_at=waiting.run.created_at)
+    assert "Somebody has cancelled it" in approver.get(run_page(waiting.run)).text
+
+
+def test_what_a_call_in_doubt_said_is_not_shown_as_told_to_the_model(approver, here):
+    here.model.says(calls("send_message", to="crash"))
+    run = llm.run("support", "Write", user=here.clerk)
+    call = run.pending_calls.get()
+    llm.approve(call, by=here.approver, digest=call.digest)
+    page = approver.get(run_page(run)).text
+    assert "Nobody knows whether a call of this run took effect." in page
+    assert "The model was told" not in page
+    assert "connection reset" in page

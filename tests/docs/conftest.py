@@ -10,6 +10,11 @@ from tests.docs.projects import Project
 from tests.loopback import serving
 from tests.practice import Model
 
+MIGRATE = """
+from django.core.management import call_command
+
+call_command("migrate", verbosity=0)
+"""
 CONNECT = """
 from django.contrib.auth.models import Permission, User
 from llm_foundation.models import Configuration, LanguageModel, Provider, ToolRecord
@@ -65,7 +70,6 @@ def follow(shop: Project, model: Model, tmp_path: Path) -> Callable[..., None]:
                 project.add(block.file or file, block.text)
         assert model.server is not None
         project.add("mysite/settings.py", f'LLM_FOUNDATION["PRIVATE_ORIGINS"] += ["{model.server.url}"]\n')
-        project.manage("migrate", "--verbosity", "0")
-        project.type_in(CONNECT.format(url=model.server.url), *([] if file else typed(page)), *more)
+        project.type_in(MIGRATE, CONNECT.format(url=model.server.url), *([] if file else typed(page)), *more)
 
     return follow

@@ -5,7 +5,9 @@ import tomllib
 from collections.abc import Callable
 from dataclasses import replace
 
-from llm_foundation.policy.gate import CallFacts, ToolFacts, judge
+from llm_foundation.loop.state import Verdict
+from llm_foundation.models import ApprovalPolicy, Decision
+from llm_foundation.policy.gate import CallFacts, Objection, ToolFacts, judge
 from llm_foundation.vocabulary import DEFAULT_CEILINGS, DataClass, TrustZone
 from tests.docs.pages import DOCS, ROOT, section, table, tables
 
@@ -33,6 +35,9 @@ def is_built(room: str) -> bool:
     return place.with_suffix(".py").exists() or (place / "__init__.py").exists()
 
 
+ASKS = Objection(Verdict.ASK, "policy_asks", "It is much.")
+REFUSES = Objection(Verdict.REFUSE, "policy_refuses", "It is too much.")
+
 REMEDIES = (
     {"registered": True},
     {"enabled": True},
@@ -40,10 +45,13 @@ REMEDIES = (
     {"permitted": True},
     {"granted": True},
     {"data_class": DataClass.INTERNAL},
-    {"call": CallFacts(offered=True, problem="wrong", asks=True)},
-    {"call": CallFacts(offered=True, problem=None, asks=True)},
+    {"call": CallFacts(offered=True, problem="wrong", asks=True, objections=(REFUSES, ASKS))},
+    {"call": CallFacts(offered=True, problem=None, asks=True, objections=(REFUSES, ASKS))},
+    {"call": CallFacts(offered=True, problem=None, asks=True, objections=(ASKS,))},
     {"high_water": DataClass.PUBLIC},
+    {"call": CallFacts(offered=True, problem=None, asks=True)},
     {"call": CallFacts(offered=True, problem=None, asks=False)},
+    {"needs_input": False},
 )
 """What has to change, one after the other, until a call that nothing speaks for is allowed."""
 
@@ -58,7 +66,8 @@ def test_rules_of_the_gate_stand_in_their_order() -> None:
         reaches=TrustZone.EXTERNAL,
         reach_ceiling=DataClass.INTERNAL,
         high_water=DataClass.SECRET,
-        call=CallFacts(offered=False, problem="wrong", asks=True),
+        needs_input=True,
+        call=CallFacts(offered=False, problem="wrong", asks=True, objections=(REFUSES, ASKS)),
     )
     reasons = [judge(facts).reason]
     for remedy in REMEDIES:
@@ -79,3 +88,15 @@ def test_a_resolver_as_the_page_shows_it_gives_a_provider_its_key(follow: Callab
         "provider.secret_reference = 'vault:llm/openai'\nprovider.full_clean()",
         "provider.secret().value  # 'sk-from-the-vault'",
     )
+
+
+def test_explanation_tells_of_every_approval_policy() -> None:
+    said = table(section(EXPLANATION / "approvals.md", "Who may say it"))
+    assert [policy.strip("`") for policy, *_ in said] == ApprovalPolicy.values
+
+
+def test_explanation_tells_of_every_verdict_on_a_call_that_waits() -> None:
+    said = table(section(EXPLANATION / "approvals.md", "What a person can say"))
+    verdicts = {word for _, words, _ in said for word in words.split(", or ")}
+    decided = set(Decision.Verdict.values) - {"happened", "did_not_happen", "give_up"}
+    assert verdicts == decided

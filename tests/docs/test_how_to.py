@@ -6,7 +6,10 @@ from collections.abc import Callable
 from dataclasses import astuple
 from pathlib import Path
 
-from llm_foundation import ChatOptions
+from django.dispatch import Signal
+
+from llm_foundation import ChatOptions, signals
+from llm_foundation.conf import EmailNotifications
 from llm_foundation.providers.embedding_limits import EmbeddingLimits
 from llm_foundation.providers.gemini import embeddings as gemini_embeddings
 from llm_foundation.providers.openai.endpoints import PROFILES
@@ -211,6 +214,53 @@ shown(llm.follow(run))  # 'Refunded.'
 def said_beside(content: str, name: str, **arguments: str) -> Behaviour:
     call = {"id": "call_1", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
     return completion({"role": "assistant", "content": content, "tool_calls": [call]}, "tool_calls")
+
+
+def test_decide_by_rule(follow: Follow, model: Model) -> None:
+    model.says(calls("refund_order", number="2026-1138", amount="600.00"), text("I cannot."))
+    model.says(calls("refund_order", number="2026-1138", amount="60.00"))
+    follow(
+        HOW_TO / "decide-by-rule.md",
+        "from llm_foundation.policy import *\nfrom llm_foundation import ChatMessage, ToolCall",
+        "from shop.llm_tools import nobody_leafs_through_the_orders",
+        "def history(calls):\n"
+        "    made = [ToolCall(id=str(n), name='find_order', arguments={}) for n in range(calls)]\n"
+        "    return lambda: (ChatMessage.user('Hello'), ChatMessage.assistant_tool_calls(made))",
+        "def asked(calls):\n"
+        "    call = ProposedCall(tool='find_order', arguments={}, read_history=history(calls))\n"
+        "    return nobody_leafs_through_the_orders(call).verdict",
+        "asked(3), asked(4)  # ('allow', 'ask')",
+    )
+
+
+NOTIFIED = HOW_TO / "get-notified.md"
+
+
+def test_get_notified(follow: Follow, model: Model) -> None:
+    refund = calls("refund_order", number="2026-1138", amount="20.00")
+    model.says(refund, text("Not this time."), refund)
+    follow(
+        NOTIFIED,
+        "from django.core import mail",
+        "User.objects.filter(username='approver').update(email='approver@example.com')",
+        "run = llm.run('support', 'Please refund 20.00.', user=User.objects.get(username='clerk'))",
+        "[letter] = mail.outbox",
+        "letter.from_email, letter.to  # ('models@example.com', ['approver@example.com'])",
+        "letter.subject  # 'Support desk: 1 call waits for a decision'",
+        "'https://ops.example.com/admin/llm_foundation/runtoolcall/' in letter.body  # True",
+    )
+
+
+def test_settings_of_notifications_are_all_named() -> None:
+    keys, *_ = tables(section(NOTIFIED, "By e-mail"))
+    named = [row[0].lower() for row in keys[1:]]
+    assert named == list(EmailNotifications._fields)
+
+
+def test_signals_are_all_named() -> None:
+    rows, *_ = tables(section(NOTIFIED, "By code of your own"))
+    known = {name for name, value in vars(signals).items() if isinstance(value, Signal)}
+    assert {row[0] for row in rows[1:]} == known
 
 
 BACKGROUND = HOW_TO / "run-in-the-background.md"

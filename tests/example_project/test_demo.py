@@ -2,6 +2,7 @@
 
 import io
 import socket
+from decimal import Decimal
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -28,7 +29,16 @@ def test_demo_pauses_before_the_refund_and_makes_it_once_ben_agrees(free_model_p
     assert "“Refunded 89.90 EUR of order 2026-1138; 0.00 EUR are left.”" in told
     assert "89.90 EUR left to refund → 0.00 EUR left to refund" in told
     assert Order.objects.get(number="2026-1138").left == 0
-    assert Refund.objects.get().made_by.username == "agent_anna"
+    assert Refund.objects.get(order__number="2026-1138").made_by.username == "agent_anna"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_demo_makes_the_refund_that_ben_corrected_and_tells_the_model(free_model_port):
+    told = checked()
+    assert "amount: 20.00 → 15.00" in told
+    assert "15.00" in told[told.index("amount: 20.00 → 15.00") :].partition("refund_order gave:")[2]
+    refund = Refund.objects.get(order__number="2026-1139")
+    assert (refund.amount, refund.reason) == (Decimal("15.00"), "a scratched lid")
 
 
 @pytest.mark.django_db(transaction=True)
@@ -37,8 +47,9 @@ def test_demo_tells_the_model_of_a_denial_and_sends_nothing(free_model_port, out
     assert "Ben denies send_message" in told
     assert Message.objects.count() == 0
     assert not outbox.exists()
-    assert [run.status for run in Run.objects.order_by("created_at")] == ["completed", "completed"]
+    assert [run.status for run in Run.objects.order_by("created_at")] == ["completed"] * 3
     assert [(decision.verdict, decision.decider.username) for decision in Decision.objects.order_by("decided_at")] == [
+        ("approved", "approver_ben"),
         ("approved", "approver_ben"),
         ("denied", "approver_ben"),
     ]
@@ -48,7 +59,7 @@ def test_demo_tells_the_model_of_a_denial_and_sends_nothing(free_model_port, out
 def test_demo_can_be_run_again(free_model_port):
     checked()
     assert "NO " not in checked().partition("Verified")[2]
-    assert Refund.objects.count() == 1
+    assert Refund.objects.count() == 2
 
 
 @pytest.mark.django_db

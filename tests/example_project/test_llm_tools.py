@@ -2,14 +2,23 @@
 
 import mailbox
 from contextlib import closing
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
 
-from example_project.shop.llm_tools import close_ticket, find_order, find_tickets, refund_order, send_message
-from example_project.shop.models import Message, Order, Refund, Ticket
+from example_project.shop.llm_tools import (
+    Parcel,
+    close_ticket,
+    find_order,
+    find_tickets,
+    make_return_label,
+    refund_order,
+    send_message,
+)
+from example_project.shop.models import Message, Order, Refund, ReturnLabel, Ticket
 from example_project.shop.seed import seed
 from llm_foundation.exceptions import InvalidArguments, NotExecuted
 from llm_foundation.tools import DataClass, Effect, ToolContext
@@ -145,3 +154,15 @@ def test_there_is_a_tool_of_each_effect_and_none_leaves_its_declarations_out():
     assert {tool.data_class for tool in tools} == {DataClass.PERSONAL}
     assert [tool.undeclared for tool in tools] == [()] * 5
     assert all(tool.permission for tool in tools)
+
+
+def test_return_label_holds_what_a_person_filled_in(context):
+    filled_in = replace(context, input=Parcel(weight=Decimal("1.5")))
+    said = make_return_label(filled_in, number="2026-1141")
+    label = ReturnLabel.objects.get()
+    assert said == f"Return label {label.pk} for 1.5 kg of 2026-1141, standard."
+    assert label.made_by == context.user
+
+
+def test_model_never_sees_what_a_person_has_to_fill_in():
+    assert set(make_return_label.definition().parameters["properties"]) == {"number"}

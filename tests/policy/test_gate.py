@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from llm_foundation.loop.state import Verdict
-from llm_foundation.policy.gate import CallFacts, ToolFacts, judge
+from llm_foundation.policy.gate import CallFacts, Objection, ToolFacts, judge
 from llm_foundation.vocabulary import DataClass, TrustZone
 
 FREE = ToolFacts(
@@ -84,3 +84,30 @@ def test_a_release_answers_the_question_but_overrules_no_refusal() -> None:
     released = replace(FREE, call=replace(CALL, asks=True, released=True))
     assert judge(released).verdict is Verdict.ALLOW
     assert judge(replace(released, enabled=False)).verdict is Verdict.REFUSE
+
+
+MUCH = Objection(Verdict.ASK, "policy_asks", "It is much.")
+SUNDAY = Objection(Verdict.REFUSE, "policy_refuses", "Not on Sundays.")
+
+
+def test_a_call_policy_may_ask_and_refuse_and_its_words_are_the_explanation() -> None:
+    asked = judge(replace(FREE, call=replace(CALL, objections=(MUCH,))))
+    refused = judge(replace(FREE, call=replace(CALL, objections=(MUCH, SUNDAY))))
+    assert (asked.verdict, asked.reason, asked.explanation) == (Verdict.ASK, "policy_asks", "It is much.")
+    assert (refused.verdict, refused.reason, refused.told) == (Verdict.REFUSE, "policy_refuses", "Not on Sundays.")
+
+
+def test_a_release_answers_the_question_of_a_call_policy_but_overrules_no_refusal_of_it() -> None:
+    released = replace(CALL, released=True, objections=(MUCH,))
+    assert judge(replace(FREE, call=released)).verdict is Verdict.ALLOW
+    assert judge(replace(FREE, call=replace(released, objections=(SUNDAY,)))).reason == "policy_refuses"
+
+
+def test_who_decides_is_told_everything_that_asks() -> None:
+    asked = judge(
+        replace(FREE, call=replace(CALL, asks=True, objections=(MUCH, MUCH._replace(explanation="It is late."))))
+    )
+    assert (asked.reason, asked.explanation) == (
+        "policy_asks",
+        "It is much. It is late. A person decides each call of this tool.",
+    )

@@ -18,12 +18,22 @@ def comes_due(run: Run) -> None:
 
 def message_is_lost(run: Run) -> None:
     """So long ago that a sweep believes in it no more."""
-    Run.objects.filter(pk=run.pk).update(enqueued_at=clock.after(-LOST_AFTER - 1))
+    message_was_sent(run, seconds_ago=LOST_AFTER + 1)
+
+
+def message_was_sent(run: Run, *, seconds_ago: float) -> None:
+    """The last one, whether or not a worker will ever see it."""
+    Run.objects.filter(pk=run.pk).update(enqueued_at=clock.after(-seconds_ago))
 
 
 def attempt_is_over(call: RunToolCall) -> None:
     """The latest moment at which the attempt could still be at work has gone by."""
     RunToolCall.objects.filter(pk=call.pk).update(deadline_at=clock.after(-1))
+
+
+def nobody_decides_in_time(call: RunToolCall) -> None:
+    """The moment until which the call waits has gone by. It must wait for one: a moment is not made up."""
+    assert RunToolCall.objects.filter(pk=call.pk, expires_at__gt=clock.now()).update(expires_at=clock.after(-1))
 
 
 def go_on(run: Run) -> Run:

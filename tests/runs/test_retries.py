@@ -1,17 +1,24 @@
 """A provider fails: which failures are waited out, how long, how often, and what is kept meanwhile."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from asgiref.sync import async_to_sync
 from django.contrib.auth.models import Group
+from django.db.models import F
+from django.test import override_settings
 
 from llm_foundation import llm
+from llm_foundation.exceptions import ServerError
 from llm_foundation.models import Run
 from llm_foundation.runs import clock, store
+from llm_foundation.runs.backoff import pause_before, retry_delay
 from llm_foundation.runs.recovery import LOST_AFTER, Recovered, recover
+from llm_foundation.runs.runtime import LATER
 from llm_foundation.runs.task_framework import task_backends
+from llm_foundation.tools import DataClass, Effect, tool
 from tests.loopback import answer, close_at_once
 from tests.practice import Desk, calls, desk, text
 from tests.runs.meeting import elsewhere
@@ -170,6 +177,16 @@ def test_a_backend_that_can_wait_is_told_until_when() -> None:
         assert recover() == Recovered()
 
 
+def test_a_message_for_later_leaves_room_for_a_worker_whose_clock_is_ahead() -> None:
+    """It would find nothing to take, and the run would wait for a sweep."""
+    with desk() as here, handing_to(DUMMY, RETRY_DELAY=100):
+        here.model.says(DOWN)
+        due = go_on(queued(here)).not_before
+        later = task_backends["default"].results[-1]  # type: ignore[attr-defined]
+        assert due is not None
+        assert later.task.run_after - due > timedelta(seconds=LATER / 2)
+
+
 def test_a_message_for_later_that_was_lost_is_sent_again() -> None:
     with desk() as here, handing_to(DUMMY, RETRY_DELAY=100):
         here.model.says(DOWN)
@@ -218,13 +235,50 @@ def test_the_timeline_says_what_failed_and_how_long_the_run_waits() -> None:
     ]
 
 
+# --- Calls ------------------------------------------------------------------------------------------------------------
+def test_the_lease_lasts_while_a_call_waits_for_its_next_attempt(instead_of_waiting: Any) -> None:
+    attempts: list[int] = []
+    swept: list[Recovered] = []
+
+    def sweep_at_the_end_of(seconds: float) -> None:
+        Run.objects.update(lease_expires_at=F("lease_expires_at") - timedelta(seconds=seconds))
+        swept.append(recover())
+
+    with desk() as here, handing_to(DUMMY, RETRY_DELAY=1_000):
+
+        @tool(effect=Effect.IDEMPOTENT_WRITE, data_class=DataClass.PUBLIC, approval=False)
+        def charge() -> str:
+            attempts.append(len(swept))
+            if len(attempts) < 3:
+                raise ConnectionError("reset")
+            return "charged"
+
+        here.grant(charge)
+        here.model.says(calls("charge"), text("Done."))
+        instead_of_waiting(sweep_at_the_end_of)
+        run = llm.run("support", "Charge it", user=here.clerk)
+
+    assert (run.status, run.calls.get().state, attempts) == ("completed", "succeeded", [0, 1, 2])
+    assert swept == [Recovered()] * 2
+
+
+def test_no_pause_between_two_attempts_is_longer_than_an_hour() -> None:
+    with override_settings(LLM_FOUNDATION={"RETRY_DELAY": 30_000_000}):
+        assert pause_before(2) == 3_600
+
+
+def test_a_provider_that_has_failed_for_ages_is_still_asked_once_an_hour() -> None:
+    with override_settings(LLM_FOUNDATION={"RUN_RETRIES": 1_000_000}):
+        assert retry_delay(ServerError("down"), failures=5_000) == 3_600
+
+
 # --- Who waits --------------------------------------------------------------------------------------------------------
 @pytest.fixture
-def instead_of_waiting(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], None]:
-    """No time passes: in the moment in which the starter would sleep, somebody acts."""
+def instead_of_waiting(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[float], object]], None]:
+    """No time passes: in the moment in which the starter would sleep, somebody acts, who is told for how long."""
 
-    def let(act: Callable[[], object]) -> None:
-        monkeypatch.setattr("llm_foundation.runs.operations.sleep", lambda seconds: act())
+    def let(act: Callable[[float], object]) -> None:
+        monkeypatch.setattr("llm_foundation.runs.operations.sleep", act)
 
     return let
 
@@ -232,7 +286,7 @@ def instead_of_waiting(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[]
 def test_a_run_cancelled_while_its_starter_waits_is_given_back_cancelled(instead_of_waiting: Any) -> None:
     with desk() as here:
         here.model.says(DOWN, text("Hello."))
-        instead_of_waiting(lambda: elsewhere(lambda: llm.cancel(Run.objects.get(), by=here.clerk)))
+        instead_of_waiting(lambda _: elsewhere(lambda: llm.cancel(Run.objects.get(), by=here.clerk)))
         run = llm.run("support", "Hello", user=here.clerk)
         assert (run.status, len(here.model.asked)) == ("cancelled", 1)
     assert_sound(run)
@@ -241,14 +295,14 @@ def test_a_run_cancelled_while_its_starter_waits_is_given_back_cancelled(instead
 def test_a_run_that_somebody_else_takes_while_its_starter_waits_is_given_back_as_it_is(instead_of_waiting: Any) -> None:
     with desk() as here:
         here.model.says(DOWN, text("Hello."))
-        instead_of_waiting(lambda: elsewhere(lambda: go_on_until_it_rests(Run.objects.get())))
+        instead_of_waiting(lambda _: elsewhere(lambda: go_on_until_it_rests(Run.objects.get())))
         run = llm.run("support", "Hello", user=here.clerk)
         assert (run.status, run.answer, len(here.model.asked)) == ("completed", "Hello.", 2)
     assert_sound(run)
 
 
 def test_a_starter_that_dies_while_it_waits_leaves_the_run_to_the_sweep(instead_of_waiting: Any) -> None:
-    def die() -> None:
+    def die(_: float) -> None:
         raise SystemExit
 
     with desk() as here:
@@ -265,7 +319,7 @@ def test_a_starter_does_not_wait_for_minutes(instead_of_waiting: Any) -> None:
     """It is given the queued run, and a worker takes it up when it is due."""
     with desk() as here, handing_to(DUMMY):
         here.model.says(failure(429, retry_after="300"))
-        instead_of_waiting(lambda: pytest.fail("The starter waits."))
+        instead_of_waiting(lambda _: pytest.fail("The starter waits."))
         run = llm.run("support", "Hello", user=here.clerk)
         assert run.status == "queued"
         assert len(task_backends["default"].results) == 1  # type: ignore[attr-defined]

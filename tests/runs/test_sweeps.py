@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from django.db import DatabaseError, connection, transaction
+from django.test import override_settings
 
 from llm_foundation import llm
 from llm_foundation.models import Run, RunEvent
@@ -13,7 +14,13 @@ from llm_foundation.runs.recovery import Recovered, recover
 from tests.practice import Desk, desk, text
 from tests.runs.boundaries import acting_at
 from tests.runs.meeting import elsewhere
-from tests.runs.passing_time import comes_due, go_on_until_it_rests, lease_runs_out, message_is_lost
+from tests.runs.passing_time import (
+    comes_due,
+    go_on_until_it_rests,
+    lease_runs_out,
+    message_is_lost,
+    message_was_sent,
+)
 from tests.runs.soundness import assert_sound
 from tests.tasks.workers import DUMMY, IMMEDIATE, handing_to
 
@@ -48,6 +55,43 @@ def test_a_lost_message_is_sent_again_and_then_given_its_time() -> None:
     with desk() as here, handing_to(DUMMY):
         message_is_lost(llm.run("support", "Hello", user=here.clerk, mode="queue"))
         assert [recover(), recover()] == [Recovered(handed_out=1), Recovered()]
+
+
+def test_a_message_that_is_not_acted_on_is_sent_again_at_ever_longer_intervals() -> None:
+    """Workers that are behind do not find each run in their queue once for every minute that they are behind."""
+    with desk() as here, handing_to(DUMMY):
+        run = llm.run("support", "Hello", user=here.clerk, mode="queue")
+        for minutes in (1, 2, 4, 8, 16, 32, 60, 60):
+            message_was_sent(run, seconds_ago=minutes * 60 - 10)
+            assert recover() == Recovered()
+            message_was_sent(run, seconds_ago=minutes * 60 + 10)
+            assert recover() == Recovered(handed_out=1)
+
+
+def test_a_worker_that_acts_on_the_message_starts_the_intervals_anew() -> None:
+    with desk() as here, handing_to(DUMMY):
+        run = llm.run("support", "Hello", user=here.clerk, mode="queue")
+        for _ in range(3):
+            message_was_sent(run, seconds_ago=3_600 + 10)
+            recover()
+        assert store.claim(run.pk, owner="worker", seconds=60)
+        lease_runs_out(run)
+        assert recover() == Recovered(taken_over=1)
+        message_is_lost(run)
+        assert recover() == Recovered(handed_out=1)
+
+
+def test_a_broker_that_is_down_lengthens_nothing() -> None:
+    with desk() as here:
+        with handing_to(DUMMY):
+            run = llm.run("support", "Hello", user=here.clerk, mode="queue")
+        with override_settings(TASKS={"default": {"BACKEND": "nowhere.Backend"}}):
+            for _ in range(3):
+                message_is_lost(run)
+                assert recover() == Recovered()
+        with handing_to(DUMMY):
+            message_is_lost(run)
+            assert recover() == Recovered(handed_out=1)
 
 
 def fails() -> None:

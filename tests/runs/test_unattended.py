@@ -1,16 +1,22 @@
 """Where nobody is there to decide, nothing waits for a decision: not even what came to need one on the way."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
+from pydantic import BaseModel
 
 from llm_foundation import llm
 from llm_foundation.models import ToolRecord
-from llm_foundation.tools import DataClass, Effect, Tool, tool
+from llm_foundation.tools import DataClass, Effect, Tool, ToolContext, tool
 from llm_foundation.vocabulary import TrustZone
 from tests.practice import Desk, calls, desk, text
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 TOLD = "Error: A call of it may wait for a person, and nobody attends this run."
+
+NOT_OFFERED = "Error: The tool was not offered in this run."
 
 
 def web_search() -> Tool:
@@ -59,6 +65,62 @@ def test_a_tool_that_the_operator_makes_ask_while_an_unattended_run_goes_on_is_r
 
     assert (run.status, [call.state for call in run.calls.order_by("turn")]) == ("completed", ["succeeded", "refused"])
     assert offered == ["find_order"]
+
+
+class Delivery(BaseModel):
+    """What a person fills in."""
+
+    address: str
+
+
+def reading(name: str, **said: Any) -> Tool:
+    @tool(name=name, data_class=DataClass.PUBLIC, **{"effect": Effect.READ_ONLY, **said})
+    def read(context: ToolContext) -> str:
+        return "read"
+
+    return read
+
+
+def tools_that_may_pause() -> list[Tool]:
+    return [
+        reading("by_code", approval=True),
+        reading("by_arguments", approval=lambda arguments: False),
+        reading("by_input", input_model=Delivery),
+        reading("by_record"),
+        reading("by_configuration"),
+        reading("writing", effect=Effect.IDEMPOTENT_WRITE, approval=False),
+    ]
+
+
+@pytest.mark.parametrize("start", [llm.run, llm.run_in_memory])
+def test_only_what_never_pauses_is_offered(start: Callable[..., Any]) -> None:
+    with desk("find_order") as here:
+        here.grant(*tools_that_may_pause(), reading("free"))
+        ToolRecord.objects.filter(name="by_record").update(always_ask=True)
+        here.configuration.always_ask.add(ToolRecord.objects.get(name="by_configuration"))
+        here.model.says(text("Hello."))
+        start("support", "Hello", user=here.clerk, unattended=True)
+        offered = [entry["function"]["name"] for entry in here.model.asked[-1]["tools"]]
+    assert offered == ["find_order", "free"]
+
+
+@pytest.mark.parametrize("start", [llm.run, llm.run_in_memory])
+def test_a_tool_that_may_pause_is_left_out_also_where_it_is_asked_for_by_name(start: Callable[..., Any]) -> None:
+    with desk() as here:
+        here.grant(*(pausing := tools_that_may_pause()[:3]))
+        here.model.says(*(calls(one.name) for one in pausing), text("Hello."))
+        start("support", "Hello", user=here.clerk, unattended=True, tools=pausing)
+        asked = here.model.asked
+    assert "tools" not in asked[0]
+    assert [request["messages"][-1]["content"] for request in asked[1:]] == [NOT_OFFERED] * 3
+
+
+def test_a_run_that_somebody_attends_may_go_on_where_nobody_did() -> None:
+    with desk("send_message") as here:
+        here.model.says(text("I cannot."), calls("send_message", to="Ada"))
+        first = llm.run("support", "Write to Ada", user=here.clerk, unattended=True)
+        second = llm.run("support", "Now I am here", user=here.clerk, continues=first)
+    assert (first.status, second.status) == ("completed", "waiting_for_approval")
 
 
 def test_where_somebody_attends_the_same_search_waits_for_them() -> None:

@@ -98,7 +98,7 @@ def test_a_class_that_needs_arguments_to_be_made_is_refused() -> None:
 
 
 def test_a_rule_said_twice_is_refused() -> None:
-    with pytest.raises(InvalidTool, match="approval is declared twice, as a keyword and as a method"):
+    with pytest.raises(InvalidTool, match="approval is declared twice, as a keyword and in the class"):
         tool(approval=False)(RefundOrder)
 
 

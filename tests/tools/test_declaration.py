@@ -160,6 +160,7 @@ def test_a_name_of_letters_digits_and_three_signs_is_taken(name: str) -> None:
         ({"timeout": float("nan")}, r"timeout must be a number of seconds above 0, not nan"),
         ({"timeout": True}, r"timeout must be a number of seconds above 0, not True"),
         ({"timeout": float("inf")}, r"timeout must be a number of seconds above 0, not inf"),
+        ({"timeout": 1e12}, r"timeout must be a year at most, in seconds: 31536000, not 1000000000000.0"),
         ({"group": 3}, r"group must be text, not 3"),
         ({"description": 3}, r"description must be text, not 3"),
         ({"preview": "shows"}, r"preview must be a function, not 'shows'"),

@@ -1,5 +1,6 @@
 """What a person reads before deciding. Nothing that a preview does stays."""
 
+import asyncio
 from collections.abc import Iterator
 from typing import Any
 
@@ -95,3 +96,15 @@ async def test_an_async_preview_is_undone_as_well() -> None:
 
     assert await apreview_lines(with_preview(tries), {"name": "clerks"}, CONTEXT) == ("1 groups",)
     assert await sync_to_async(Group.objects.count)() == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_async_preview_that_does_not_come_to_an_end_is_stopped_and_leaves_nothing() -> None:
+    async def hangs(name: str) -> str:
+        await Group.objects.acreate(name=name)
+        await asyncio.Event().wait()
+        return "never"
+
+    with pytest.raises(TimeoutError):
+        preview_lines(with_preview(hangs), {"name": "clerks"}, CONTEXT, timeout=0.01)
+    assert Group.objects.count() == 0

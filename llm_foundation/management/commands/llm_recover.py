@@ -1,4 +1,4 @@
-"""Take over runs whose process was lost, and hand out again what no worker has taken."""
+"""Take over runs whose process was lost, let undecided calls expire, and hand out again what no worker has taken."""
 
 from argparse import ArgumentParser
 from threading import TIMEOUT_MAX, Event
@@ -13,7 +13,10 @@ from llm_foundation.runs.recovery import Recovered, recover
 
 
 class Command(BaseCommand):
-    help = "Takes over runs whose lease has run out, and hands out again queued runs that no worker has taken."
+    help = (
+        "Takes over runs whose lease has run out, lets calls expire that nobody has decided in time, and hands out"
+        " again queued runs that no worker has taken."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
@@ -47,4 +50,6 @@ class Command(BaseCommand):
 
     def _tell(self, swept: Recovered, *, quiet: bool) -> None:
         if not quiet:
-            self.stdout.write(f"taken over: {swept.taken_over}, handed out again: {swept.handed_out}")
+            self.stdout.write(
+                f"taken over: {swept.taken_over}, handed out again: {swept.handed_out}, expired: {swept.expired}"
+            )

@@ -37,7 +37,9 @@ SECONDS: Final = st.sampled_from([AGES, 800.0, 130.0, 61.0])
 HOSTS: Final = st.sampled_from(range(3))
 WHICH: Final = st.sampled_from(range(8))
 FLAGS: Final = st.sampled_from(list(product((False, True), repeat=3)))
-DISTURBANCES: Final = st.sampled_from(["a while", "a jump", "no mail", "a tool", "a start", "a message", "a page"])
+DISTURBANCES: Final = st.sampled_from(
+    ["a while", "a jump", "no mail", "a tool", "the manager", "a start", "a message", "a page"]
+)
 
 
 def order(limit: Limit) -> Order:

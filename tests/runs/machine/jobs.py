@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from llm_foundation import llm
-from llm_foundation.runs.drivers import Steps
+from llm_foundation.runs.drivers import Steps, Whole
 from llm_foundation.runs.events import Delta, EventKind
 from llm_foundation.runs.executions import ToolExecutions
 from llm_foundation.runs.operations import Pause, ToolExecution
@@ -15,7 +15,7 @@ from llm_foundation.runs.starting import start_of
 from llm_foundation.runs.streaming import StreamedCall
 from tests.runs.machine.hosts import Host, Job, this_host
 from tests.runs.machine.orders import OPERATION_BEGINS, OPERATION_ENDS
-from tests.runs.machine.shop import MARGIN, SLUG, clerk, manager
+from tests.runs.machine.shop import CLERK, DEPUTY, MARGIN, SLUG, person
 
 KEY = "the only start"
 
@@ -26,7 +26,9 @@ def start(*, mode: Mode) -> Job:
 
 
 def _start() -> Any:
-    return start_of(SLUG, "Do it.", user=clerk(), tools=None, unattended=False, continues=None, idempotency_key=KEY)
+    return start_of(
+        SLUG, "Do it.", user=person(CLERK), tools=None, unattended=False, continues=None, idempotency_key=KEY
+    )
 
 
 def resume(run_id: str) -> Job:
@@ -37,20 +39,20 @@ def sweep() -> None:
     recover()
 
 
-def approve(call: UUID, digest: str) -> Job:
-    return lambda: llm.approve(call, by=manager(), digest=digest)
+def approve(call: UUID, digest: str, *, by: str = DEPUTY) -> Job:
+    return lambda: llm.approve(call, by=person(by), digest=digest)
 
 
 def deny(call: UUID, digest: str) -> Job:
-    return lambda: llm.deny(call, by=manager(), digest=digest, reason="no")
+    return lambda: llm.deny(call, by=person(DEPUTY), digest=digest, reason="no")
 
 
 def resolve(call: UUID, outcome: Any) -> Job:
-    return lambda: llm.resolve(call, by=manager(), outcome=outcome)
+    return lambda: llm.resolve(call, by=person(DEPUTY), outcome=outcome)
 
 
 def cancel(run_id: UUID) -> Job:
-    return lambda: llm.cancel(run_id, by=manager())
+    return lambda: llm.cancel(run_id, by=person(DEPUTY))
 
 
 def _performed(steps: Steps[Any]) -> Any:
@@ -80,6 +82,8 @@ def _outcome(host: Host, operation: Any) -> Any:
 
 def _perform(host: Host, operation: Any) -> Any:
     match operation:
+        case Whole(whole):
+            return _perform(host, whole)
         case ToolExecutions(executions):
             aged = tuple(_aged(host, execution) for execution in executions)
             return replace(operation, executions=aged).perform()

@@ -103,7 +103,8 @@ class RunMachine(RuleBasedStateMachine):
     def decide(self, host: int, limit: Limit, which: int) -> None:
         """On a page that was opened just now, or long ago."""
         call, digest = self.pages[-1 - which % len(self.pages)]
-        self._begin((jobs.deny if which == 7 else jobs.approve)(call, digest), host, limit)
+        by = shop.MANAGER if which % 2 else shop.DEPUTY
+        self._begin(jobs.deny(call, digest) if which == 7 else jobs.approve(call, digest, by=by), host, limit)
 
     @rule(host=HOSTS, limit=ORDERS, which=WHICH)
     @precondition(lambda self: self.has_room and CallState.IN_DOUBT in self.states)
@@ -132,6 +133,8 @@ class RunMachine(RuleBasedStateMachine):
                 self.world.has_mail = not self.world.has_mail
             case "a tool":
                 shop.switch(NAMES[which])
+            case "the manager":
+                shop.dismiss_manager()
             case "a start" if self.has_room:
                 self._begin(jobs.start(mode="wait" if which % 2 else "queue"), which, ALL)
             case "a message" if self.has_room and self.witness.run:
@@ -151,7 +154,7 @@ class RunMachine(RuleBasedStateMachine):
         if sys.exception() is not None:  # a rule has failed, or hypothesis has given the example up
             return
         self.world.mood, self.world.has_mail = "planned", True
-        shop.switch_on()
+        shop.restore()
         let_go(self.hosts, with_locks=not self.wakes_early)
         walk(self.rescuer, self.world, Order(), self.witness.look, approving=self.is_approving)
         let_go(self.hosts)

@@ -1,4 +1,4 @@
-"""The records that runs need: a configuration that grants every tool, its owner, and a manager who decides."""
+"""The records that runs need: a configuration that grants every tool, their owner, and two people who decide."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,6 +29,7 @@ from tests.runs.machine.toolbox import make_tools
 from tests.tasks.workers import DUMMY
 
 SLUG: Final = "shop"
+CLERK, MANAGER, DEPUTY = "clerk", "manager", "deputy"
 MARGIN: Final = 60.0
 """Seconds, as ``LEASE_MARGIN``."""
 _MAY: Final = ("decide_toolcall", "resolve_toolcall", "cancel_run")
@@ -67,16 +68,18 @@ def _furnish() -> None:
     model = LanguageModel.objects.create(provider=provider, model_id="practice")
     configuration = Configuration.objects.create(slug=SLUG, name="Shop", language_model=model, max_rounds=4)
     configuration.tools.set(ToolRecord.objects.all())
-    User.objects.create_user("clerk")
-    User.objects.create_user("manager").user_permissions.set(Permission.objects.filter(codename__in=_MAY))
+    User.objects.create_user(CLERK)
+    for name in (MANAGER, DEPUTY):
+        User.objects.create_user(name).user_permissions.set(Permission.objects.filter(codename__in=_MAY))
 
 
-def clerk() -> User:
-    return User.objects.get(username="clerk")
+def person(name: str) -> User:
+    return User.objects.get(username=name)
 
 
-def manager() -> User:
-    return User.objects.get(username="manager")
+def dismiss_manager() -> None:
+    """What the manager has approved counts no more. Or they come back."""
+    User.objects.filter(username=MANAGER).update(is_active=Case(When(is_active=True, then=False), default=True))
 
 
 def switch(tool: str) -> None:
@@ -84,12 +87,14 @@ def switch(tool: str) -> None:
     ToolRecord.objects.filter(name=tool).update(enabled=Case(When(enabled=True, then=False), default=True))
 
 
-def switch_on() -> None:
+def restore() -> None:
+    """All tools are on, and everybody is there."""
     ToolRecord.objects.update(enabled=True)
+    User.objects.update(is_active=True)
 
 
 def clear() -> None:
-    """Forget every run, and switch every tool on."""
+    """Forget every run."""
     for model in (LogEntry, Decision, RunEvent, RunMessage, RunToolCall, Run):
         model.objects.all()._raw_delete("default")  # type: ignore[attr-defined]  # no cascades: the order is right
-    switch_on()
+    restore()

@@ -1,6 +1,6 @@
 """One run, harmed at each of its moments in turn: whatever happens there, it ends as if nothing had happened.
 
-``LLM_TEST_MACHINE_EXAMPLES``, to whatever number, lets a longer run be harmed as well.
+``LLM_TEST_MACHINE_EXAMPLES``, to whatever number, lets a longer run be harmed as well, and leaves out no moment.
 """
 
 import os
@@ -28,34 +28,64 @@ LONG: Script = [
     [Planned("charge_on_approval"), Planned("charge", "fails after"), Planned("fly")],
     [Planned("book", "error"), Planned("book")],
 ]
+IS_LONG = "LLM_TEST_MACHINE_EXAMPLES" in os.environ
+SCRIPTS = {"short": SHORT, "long": LONG} if IS_LONG else {"short": SHORT}
+STRIDE = 1 if IS_LONG else 3
 HARMS: list[tuple[End, Mode]] = [(End.HELD, "queue"), (End.DEAD, "wait"), (End.REFUSED, "queue"), (End.UNTOLD, "wait")]
-SCRIPTS = {"short": SHORT, "long": LONG} if "LLM_TEST_MACHINE_EXAMPLES" in os.environ else {"short": SHORT}
 
 
 @pytest.mark.parametrize("script", SCRIPTS.values(), ids=SCRIPTS)
 @pytest.mark.parametrize(("end", "mode"), HARMS, ids=[end.name.lower() for end, _ in HARMS])
 def test_harm_at_any_moment_changes_nothing(hosts: list[Host], end: End, mode: Mode, script: Script) -> None:
-    moment = 0
-    overdue: int | None = 0
-    while overdue is not None:
-        moment += overdue
+    stride = STRIDE if end is End.REFUSED else 1  # it takes the longest, and deaths show most of it
+    for moment, order in each_moment(end, stride):
         with explaining(hosts, moment):
-            overdue = harm(hosts, script, Order(moment, end), mode)
-    assert moment > 50
+            harm(hosts, script, order, mode)
 
 
 @pytest.mark.parametrize("script", SCRIPTS.values(), ids=SCRIPTS)
 def test_two_that_hold_the_same_run_change_nothing(hosts: list[Host], script: Script) -> None:
-    moment = 0
-    overdue: int | None = 0
-    while overdue is not None:
-        moment += overdue
+    for moment, order in each_moment(End.HELD, STRIDE):
         with explaining(hosts, moment):
-            overdue = overtake(hosts, script, Order(moment), Order(moment * 7 % 40))
+            overtake(hosts, script, order, Order(moment * 7 % 40))
+
+
+@pytest.mark.parametrize("script", SCRIPTS.values(), ids=SCRIPTS)
+@pytest.mark.parametrize("dies", [True, False], ids=["dead", "alive"])
+def test_cancel_at_any_moment_leaves_no_call_without_an_end(hosts: list[Host], script: Script, *, dies: bool) -> None:
+    for moment, order in each_moment(End.HELD, 1 if dies else STRIDE):
+        with explaining(hosts, moment):
+            cancel(hosts, script, order, Order(0, End.DEAD) if dies else Order())
+
+
+def each_moment(end: End, stride: int) -> Iterator[tuple[int, Order]]:
+    """Orders for every so-many-th moment at which they can be obeyed, until one is not: then the run ended before."""
+    moment = 0
+    order = Order(moment, end)
+    yield moment, order
+    while order.overdue is not None:
+        moment += order.overdue + stride - 1
+        order = Order(moment, end)
+        yield moment, order
     assert moment > 50
 
 
-def overtake(hosts: list[Host], script: Script, order: Order, later: Order) -> int | None:
+def cancel(hosts: list[Host], script: Script, order: Order, last: Order) -> None:
+    """One is held; somebody cancels the run; the one who was held wakes up, or dies."""
+    first, second, *_ = hosts
+    world, witness = begin(hosts, script)
+    walk(first, world, order, witness.look)
+    if run := Run.objects.exclude(status="completed").first():
+        second.begin(jobs.cancel(run.pk), Order())
+        witness.look()
+    if not first.is_free:
+        first.go_on(last)
+        witness.look()
+    walk(second, world, Order(), witness.look)
+    witness.look_back(hosts)
+
+
+def overtake(hosts: list[Host], script: Script, order: Order, later: Order) -> None:
     """One is held; another takes the run over, and is held as well; the first wakes up, then the other."""
     first, second, third, _ = hosts
     world, witness = begin(hosts, script)
@@ -67,11 +97,9 @@ def overtake(hosts: list[Host], script: Script, order: Order, later: Order) -> i
         witness.look()
     walk(third, world, Order(), witness.look)
     look_back(hosts, witness)
-    return order.overdue
 
 
-def harm(hosts: list[Host], script: Script, order: Order, mode: Mode) -> int | None:
-    """Gives how many moments went by until the order could be obeyed; ``None`` where the run ended before."""
+def harm(hosts: list[Host], script: Script, order: Order, mode: Mode) -> None:
     first, second, *_ = hosts
     world, witness = begin(hosts, script)
     walk(first, world, order, witness.look, mode=mode)
@@ -79,7 +107,6 @@ def harm(hosts: list[Host], script: Script, order: Order, mode: Mode) -> int | N
     walk(second, world, Order(), witness.look)
     let_go(hosts)
     look_back(hosts, witness)
-    return order.overdue
 
 
 def knock(first: Host, second: Host) -> None:
@@ -93,6 +120,7 @@ def knock(first: Host, second: Host) -> None:
 
 
 def begin(hosts: list[Host], script: Script) -> tuple[World, Witness]:
+    """Empty tables, and hosts that know nothing."""
     world = World(script)
     for host in hosts:
         host.enter(world)

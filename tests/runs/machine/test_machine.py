@@ -19,7 +19,7 @@ pytestmark = pytest.mark.long
 def test_no_write_is_repeated_and_none_is_lost(hosts: list[Host]) -> None:
     *workers, rescuer = hosts
     machine = type("Machine", (RunMachine,), {"hosts": workers, "rescuer": rescuer})
-    usual = 150 if database_name() == "SQLite" else 60  # about a quarter of a minute each
+    usual = 100 if database_name() == "SQLite" else 50  # about a quarter of a minute each
     examples = int(os.environ.get("LLM_TEST_MACHINE_EXAMPLES", str(usual)))
     run_state_machine_as_test(
         machine,

@@ -60,21 +60,23 @@ def show(page: Page, reached: Reached, *, check: bool, port: int | None) -> None
     task = SUPPORT if reached.backend.tools == ALL_TOOLS else ONE_TOOL
     story = Story(page)
     run = story.tell(task)
+    corrected = story.correct(task.correction)
     waiting = story.start_waiting(task.next_question)
     if check:
-        verify(page, task, run, story.deny(waiting))
+        verify(page, task, run, corrected, story.deny(waiting))
     else:
         serve(page, story, waiting, port=port or free_port(USUAL_PORT))
 
 
-def verify(page: Page, task: Task, run: Run, denied: Run) -> None:
+def verify(page: Page, task: Task, run: Run, corrected: Run, denied: Run) -> None:
     """Look at the rows, not at what was said about them. Raises ``CommandError`` where one is not as it must be."""
-    approvals = Decision.objects.filter(call__run=run, verdict=Decision.Verdict.APPROVED)
+    approvals = Decision.objects.filter(call__run__in=[run, corrected], verdict=Decision.Verdict.APPROVED)
     deciders = set(approvals.values_list("decider__username", flat=True))
     facts = {
         "The run is completed, and the model answered": run.status == RunStatus.COMPLETED and bool(run.answer),
         "Ben approved, and nobody else": deciders == {"approver_ben"},
         "What Anna asked for is done": task.is_done(),
+        "What Ben corrected is done as he said": task.correction.is_done(),
         "The run with the denied call is completed too": denied.status == RunStatus.COMPLETED,
         "What Ben denied is not done": denied.calls.exists() and not task.next_is_done(),
     }
