@@ -38,7 +38,7 @@ _KEYS: Final = {
     Role.ASSISTANT: _COMMON_KEYS | {"refusal"} | _ADDED_BY_PROVIDERS,
     Role.TOOL: _COMMON_KEYS | {"name", "tool_name"},
 }
-_ROLE_ALIASES: Final = {"developer": Role.SYSTEM}
+_ROLES: Final = {"developer": Role.SYSTEM, **{role.value: role for role in Role}}
 
 
 def read_fields(entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -57,11 +57,10 @@ def read_fields(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 def _read_role(value: Any) -> Role:
     text = require_text(value, field="role")
-    try:
-        return _ROLE_ALIASES.get(text) or Role(text)
-    except ValueError:
+    if text not in _ROLES:
         known = ", ".join(Role)
-        raise InvalidMessage(f"is {shown(text)}; known roles are {known}", field="role") from None
+        raise InvalidMessage(f"is {shown(text)}; known roles are {known}", field="role")
+    return _ROLES[text]
 
 
 def _read_content(entry: Mapping[str, Any], role: Role) -> str | tuple[Part, ...]:

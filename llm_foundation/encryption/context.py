@@ -8,6 +8,7 @@ def place(*, table: str, column: str, row: object | tuple[object, ...]) -> str:
     Different places never get the same name. Raises ``ValueError`` where a part is missing.
     """
     parts = table, column, *(row if isinstance(row, tuple) else (row,))
-    if len(parts) < 3 or any(part is None or part == "" for part in parts):
+    names = ["" if part is None else str(part) for part in parts]
+    if len(names) < 3 or "" in names:
         raise ValueError(f"The row of {table}.{column} has no identity yet; set it before the value.")
-    return "|".join(str(part).replace("%", "%25").replace("|", "%7C") for part in parts)
+    return "|".join([name.replace("%", "%25").replace("|", "%7C") for name in names])

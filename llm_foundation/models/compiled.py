@@ -10,11 +10,11 @@ kept: each ``fetch`` asks the database anew, and gives what the queryset would g
     BY_ADAPTER.fetch(adapter="openai")
 
 How Django's querysets and compilers work together is no public matter, so all that the package knows of it stands
-here: a queryset has its compiler from its query; a compiler executes what its ``as_sql()`` says, and converts the
-columns that its ``get_converters()`` names.
+here: a queryset has its compiler from its query; a compiler executes what its ``as_sql()`` says, converts the columns
+that its ``get_converters()`` names, and knows which columns belong to which model.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Generic, TypeVar
@@ -22,7 +22,6 @@ from typing import Any, Final, Generic, TypeVar
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Expression, Field, QuerySet
-from django.db.models.sql import Query
 from django.db.models.sql.compiler import SQLCompiler
 
 Row = TypeVar("Row")
@@ -68,14 +67,62 @@ class CompiledQuery(Generic[Row]):
 
         Raises ``TypeError`` where the values are not those that the queryset has parameters for.
         """
+        return self.asking(using, **values).answer()
+
+    def asking(self, using: str | None = None, /, **values: Any) -> "Question[Row]":
+        """The same for ``fetch_together``."""
         template: Any = self._queryset
         alias = using or template.db
-        if alias not in self._compiled:
-            self._compiled[alias] = _compile(template.query, alias)
-        query = self._compiled[alias].query(connections[alias], values)
-        rows: Any = QuerySet(template.model, query, alias)
-        rows._fields = template._fields
-        return list(template._iterable_class(rows))
+        compiled = self._compiled.get(alias) or self._compiled.setdefault(alias, _compile(template, alias))
+        return Question(compiled, connections[alias], values)
+
+
+@dataclass(frozen=True, slots=True)
+class Question(Generic[Row]):
+    """A compiled query with its values, to be executed once."""
+
+    compiled: "_Compiled"
+    connection: BaseDatabaseWrapper
+    values: Mapping[str, Any]
+
+    def answer(self) -> list[Row]:
+        with self.connection.cursor() as cursor:
+            cursor.execute(*self.bound())
+            return self.rows(cursor.fetchall())
+
+    def bound(self) -> tuple[str, Any]:
+        return self.compiled.bind(self.values, self.connection)
+
+    def rows(self, fetched: Sequence[Sequence[Any]]) -> list[Row]:
+        return self.compiled.rows(fetched, self.connection)
+
+
+def fetch_together(*questions: Question[Any]) -> list[list[Any]]:
+    """The rows of each. PostgreSQL is asked all at once, where they go to one database of it: to wait for it costs
+    more than it needs for most of them.
+    """
+    connection = questions[0].connection
+    if not (takes_several(connection) and all(one.connection is connection for one in questions)):
+        return [one.answer() for one in questions]
+    bound = [one.bound() for one in questions]
+    with connection.cursor() as cursor:
+        cursor.execute(";".join(sql for sql, _ in bound), [value for _, values in bound for value in values])
+        fetched = [cursor.fetchall()]
+        while cursor.nextset():
+            fetched.append(cursor.fetchall())
+    return [one.rows(rows) for one, rows in zip(questions, fetched, strict=True)]
+
+
+def takes_several(connection: BaseDatabaseWrapper) -> bool:
+    """Whether a database takes several statements at once.
+
+    PostgreSQL does where values are written into their text, as Django does unless settings say otherwise.
+    """
+    if connection.vendor != "postgresql":
+        return False
+    from django.db.backends.postgresql.psycopg_any import is_psycopg3
+
+    return is_psycopg3 and {"server_side_binding", "cursor_factory"}.isdisjoint(connection.settings_dict["OPTIONS"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,47 +141,81 @@ class Statement:
 
     def bind(self, values: Mapping[str, Any], connection: BaseDatabaseWrapper) -> list[Any]:
         """What stands in each place. Raises ``TypeError`` where the values are not those it has parameters for."""
-        if values.keys() != self.names:
-            raise TypeError(f"This query takes {', '.join(sorted(self.names))}; it was given {', '.join(values)}.")
+        self.require(values.keys())
         return [one.bind(values, connection) if isinstance(one, Parameter) else one for one in self.places]
+
+    def require(self, names: Set[str]) -> None:
+        if names != self.names:
+            raise TypeError(f"This query takes {', '.join(sorted(self.names))}; it was given {', '.join(names)}.")
 
 
 @dataclass(frozen=True, slots=True)
 class _Compiled:
-    """A query for one database. Nothing in it belongs to a thread's connection, so that none is kept open by it."""
+    """A query for one database. Nothing in it belongs to a thread's connection, so that none is kept open by it.
 
-    template: Query
+    ``names`` are those of the places of its SQL where they have names.
+    """
+
+    template: "QuerySet[Any, Any]"
     compiler: SQLCompiler
-    converters: Mapping[int, Any]
+    converters: Sequence[tuple[int, Sequence[Callable[..., Any]], Any]]
     statement: Statement
     sql: str
     names: tuple[str, ...]
 
-    def query(self, connection: BaseDatabaseWrapper, values: Mapping[str, Any]) -> Query:
-        """The query with its values, ready to be executed once."""
-        bound = dict(zip(self.names, self.statement.bind(values, connection), strict=True))
-        compiler = _copy(
-            self.compiler,
-            connection=connection,
-            as_sql=lambda: (self.sql, bound),
-            get_converters=lambda columns: self.converters,
+    def bind(self, values: Mapping[str, Any], connection: BaseDatabaseWrapper) -> tuple[str, Any]:
+        bound = self.statement.bind(values, connection)
+        return self.sql, dict(zip(self.names, bound, strict=True)) if self.names else bound
+
+    def rows(self, fetched: Iterable[Sequence[Any]], connection: BaseDatabaseWrapper) -> list[Any]:
+        """What the queryset makes of these rows of its table."""
+        template: Any = self.template
+        compiler = _Executed(self.compiler, [self._converted(row, connection) for row in fetched])
+        queryset: Any = QuerySet(
+            template.model, _copy(template.query, get_compiler=lambda using: compiler), template.db
         )
-        return _copy(self.template, get_compiler=lambda using: compiler)
+        queryset._fields = template._fields
+        return list(template._iterable_class(queryset))
+
+    def _converted(self, row: Sequence[Any], connection: BaseDatabaseWrapper) -> Sequence[Any]:
+        converted = list(row)
+        for position, convert, expression in self.converters:
+            for step in convert:
+                converted[position] = step(converted[position], expression, connection)
+        return tuple(converted)
 
 
-def _compile(query: Query, alias: str) -> _Compiled:
+class _Executed:
+    """Stands where a queryset looks for its compiler, and has the rows already."""
+
+    def __init__(self, compiler: SQLCompiler, rows: Sequence[Sequence[Any]]) -> None:
+        self.select, self.klass_info = compiler.select, compiler.klass_info
+        self.annotation_col_map = compiler.annotation_col_map
+        self.rows = rows
+
+    def execute_sql(self, **_: Any) -> Sequence[Sequence[Any]]:
+        return self.rows
+
+    def results_iter(self, *_: Any, **__: Any) -> Iterator[Sequence[Any]]:
+        return iter(self.rows)
+
+
+def _compile(template: Any, alias: str) -> _Compiled:
     connection = connections.create_connection(alias)
     try:
-        template = query.clone()
-        compiler = template.get_compiler(connection=connection)
+        queryset = template.using(alias)
+        compiler = queryset.query.get_compiler(connection=connection)
         statement = Statement.of(compiler)
-        converters = compiler.get_converters([column for column, _, _ in compiler.select])
+        found = compiler.get_converters([column for column, _, _ in compiler.select])
     finally:
         connection.close()
+    converters = [(position, *how) for position, how in found.items()]
+    if connection.vendor != "sqlite":
+        return _Compiled(queryset, compiler, converters, statement, statement.sql, ())
+    # Its backend looks for nameless places with a regular expression, at each execution.
     names = tuple(f"p{position}" for position in range(len(statement.places)))
-    # Named, since SQLite's backend looks for nameless places with a regular expression, at each execution.
     sql = statement.sql.replace("%%", "%%%%") % tuple(f"%({name})s" for name in names)
-    return _Compiled(template, compiler, converters, statement, sql, names)
+    return _Compiled(queryset, compiler, converters, statement, sql, names)
 
 
 def _copy(original: T, **changed: Any) -> T:

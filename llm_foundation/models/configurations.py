@@ -18,7 +18,7 @@ from llm_foundation.conf import settings
 from llm_foundation.exceptions import SecretUnavailable, UnknownConfiguration, UnusableConfiguration
 from llm_foundation.loop.limits import RunLimits
 from llm_foundation.models.approval_rules import ApprovalRules
-from llm_foundation.models.compiled import CompiledQuery, Parameter
+from llm_foundation.models.compiled import CompiledQuery, Parameter, Question
 from llm_foundation.models.fields import JSONTextField
 from llm_foundation.models.language_models import LanguageModel
 from llm_foundation.models.timestamps import Timestamped
@@ -60,6 +60,14 @@ class ConfigurationManager(models.Manager["Configuration"]):
         configuration = next((one for one in self._named(slug, user) if one.slug == slug), None)
         if configuration is None:
             raise UnknownConfiguration(ConfigurationQuerySet(self.model, using=self.db).usable_by(user)._unknown(slug))
+        return self.ready(configuration)
+
+    def asking(self, pk: Any) -> "Question[Configuration]":
+        """One that is known to exist, for ``fetch_together`` and then ``ready``."""
+        return _BY_PK.asking(self.db, pk=pk)
+
+    def ready(self, configuration: "Configuration") -> "Configuration":
+        """The configuration with its fallbacks. Raises ``UnusableConfiguration`` as ``by_slug`` does."""
         configuration.require_enabled()
         entries = _FALLBACKS.fetch(self.db, configuration=configuration.pk) if configuration.has_fallbacks else []
         configuration._loaded_fallbacks = [entry.fallback for entry in entries]
@@ -75,28 +83,27 @@ def _may_use_all(user: Any) -> bool:
     return user is None or (user.is_active and user.is_superuser)  # AnonymousUser is neither
 
 
-def _by_slug() -> ConfigurationQuerySet:
-    named = ConfigurationQuerySet(Configuration).filter(slug=Parameter("slug", models.SlugField()))
+def _whole() -> ConfigurationQuerySet:
     has_fallbacks = models.Exists(ConfigurationFallback.objects.filter(configuration=models.OuterRef("pk")))
-    found = named.select_related("language_model__provider")
+    found = ConfigurationQuerySet(Configuration).select_related("language_model__provider")
     return found.annotate(has_fallbacks=has_fallbacks)  # type: ignore[no-redef]
 
 
 def _by_slug_and_user() -> ConfigurationQuerySet:
     users = get_user_model()._meta
-    user = Parameter("user", users.pk)
-    return _by_slug()._open_to(Group.objects.filter(**{users.get_field("groups").related_query_name(): user}))
+    members = users.get_field("groups").related_query_name()
+    return _whole().filter(slug=_SLUG)._open_to(Group.objects.filter(**{members: Parameter("user", users.pk)}))
 
 
-def _fallbacks() -> "models.QuerySet[ConfigurationFallback]":
-    configuration = Parameter("configuration", Configuration._meta.pk)
-    entries = ConfigurationFallback.objects.filter(configuration=configuration)
-    return entries.select_related("fallback__language_model__provider")
-
-
-_BY_SLUG: Final = CompiledQuery(_by_slug)
+_SLUG: Final = Parameter("slug", models.SlugField())
+_BY_PK: Final = CompiledQuery(lambda: _whole().filter(pk=Parameter("pk", Configuration._meta.pk)))
+_BY_SLUG: Final = CompiledQuery(lambda: _whole().filter(slug=_SLUG))
 _BY_SLUG_AND_USER: Final = CompiledQuery(_by_slug_and_user)
-_FALLBACKS: Final = CompiledQuery(_fallbacks)
+_FALLBACKS: Final = CompiledQuery(
+    lambda: ConfigurationFallback.objects.filter(
+        configuration=Parameter("configuration", Configuration._meta.pk)
+    ).select_related("fallback__language_model__provider")
+)
 
 
 class Configuration(ApprovalRules, Timestamped):

@@ -21,7 +21,7 @@ store a change, assign it.
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar, overload
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -57,6 +57,9 @@ class Sealed(property, ABC, Generic[T]):
         self.column = column
         self.row = tuple(row)
 
+    def __set_name__(self, owner: type[models.Model], name: str) -> None:
+        self.model = owner
+
     @overload
     def __get__(self, instance: None, owner: type | None = None, /) -> Self: ...
     @overload
@@ -79,6 +82,21 @@ class Sealed(property, ABC, Generic[T]):
     def place(self, instance: models.Model) -> str:
         identity = tuple(getattr(instance, name) for name in self.row)
         return place(table=instance._meta.db_table, column=self.column, row=identity)
+
+    # The same for who has the columns without an instance: to make those of a transcript takes as long as to read it.
+
+    def token(self, value: T, *row: object) -> str:
+        """What is stored for a value in the row of this identity."""
+        return "" if value == self.empty else encrypt(self.write(value), context=self._place(row))
+
+    def value(self, token: str, *row: object) -> T:
+        """What is stored as this token in the row of this identity."""
+        if not token:
+            return self.empty
+        return self.read(decrypt(token, context=self._place(row)).decode("utf-8", "surrogatepass"))
+
+    def _place(self, row: tuple[object, ...]) -> str:
+        return place(table=self.model._meta.db_table, column=self.column, row=row)
 
     @abstractmethod
     def read(self, text: str) -> T:
@@ -111,8 +129,11 @@ class SealedJSON(Sealed[Any]):
         return write_json(value)
 
 
+_COMPACT: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
 def write_json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return _COMPACT.encode(value)
 
 
 class JSONTextField(_JSONField):

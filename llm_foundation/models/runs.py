@@ -1,6 +1,6 @@
 """A run: one task from first message to final answer, stored."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, fields
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
@@ -15,6 +15,7 @@ from llm_foundation.chat.messages import ChatMessage
 from llm_foundation.loop.limits import Counters, Limit, RunLimits
 from llm_foundation.loop.states import CallState, RunStatus
 from llm_foundation.models.choices import DATA_CLASSES
+from llm_foundation.models.compiled import CompiledQuery, Parameter, Question
 from llm_foundation.models.configurations import Configuration
 from llm_foundation.models.fields import JSONTextField, SealedJSON
 from llm_foundation.vocabulary import DataClass
@@ -140,24 +141,34 @@ class Run(models.Model):
 
         Raises ``DecryptionFailed`` where one cannot be read.
         """
-        own = self.own_messages
-        return (*own[: self.opening], *self.history(), *own[self.opening :])
+        return self.whole_transcript(self.own_messages)
 
     @property
     def own_messages(self) -> tuple[ChatMessage, ...]:
         """Without those of the runs before it."""
-        return tuple(row.message for row in _sealed(self.messages.all()))
+        return self.read_messages(self.ask_messages().answer())
+
+    def ask_messages(self) -> "Question[SealedMessage]":
+        """What ``read_messages`` needs, for who has more to ask the database: see ``fetch_together``."""
+        return _MESSAGES.asking(self._state.db, run=self.pk)
+
+    def read_messages(self, rows: "Iterable[SealedMessage]") -> tuple[ChatMessage, ...]:
+        return tuple(_opened(self.pk, sequence, payload) for sequence, payload in rows)
+
+    def whole_transcript(self, own: Sequence[ChatMessage]) -> tuple[ChatMessage, ...]:
+        """``transcript``, for who has the run's own messages already."""
+        return (*own[: self.opening], *self.history(), *own[self.opening :])
 
     def history(self) -> tuple[ChatMessage, ...]:
         """What was said in the runs that this one continues, oldest first, without their prompts."""
         if self.previous_id is None:
             return ()
         openings = dict(self._earlier_runs())
-        rows = _sealed(RunMessage.objects.filter(run__in=openings))
+        rows = RunMessage.objects.filter(run__in=openings).order_by("sequence")
         spoken: dict[UUID, list[ChatMessage]] = {run_id: [] for run_id in openings}
-        for row in rows:
-            if row.sequence > openings[row.run_id]:
-                spoken[row.run_id].append(row.message)
+        for run_id, sequence, payload in rows.values_list("run", "sequence", "payload_sealed"):
+            if sequence > openings[run_id]:
+                spoken[run_id].append(_opened(run_id, sequence, payload))
         return tuple(message for messages in spoken.values() for message in messages)
 
     def _earlier_runs(self) -> "list[tuple[UUID, int]]":
@@ -215,10 +226,21 @@ class Run(models.Model):
         return Limit(self.truncated) if self.truncated else None
 
 
-def _sealed(messages: "models.QuerySet[RunMessage]") -> "Iterator[RunMessage]":
-    """In order, with what is needed to read them: other columns of a thousand rows take their time."""
-    for run_id, sequence, payload in messages.order_by("sequence").values_list("run", "sequence", "payload_sealed"):
-        yield RunMessage(run_id=run_id, sequence=sequence, payload_sealed=payload)
+SealedMessage = tuple[int, str]
+"""Its sequence, and its token."""
+
+
+def _opened(run_id: UUID, sequence: int, payload: str) -> ChatMessage:
+    return ChatMessage.from_dict(RunMessage.payload.value(payload, run_id, sequence))
+
+
+_MESSAGES: Final = CompiledQuery(
+    lambda: (
+        RunMessage.objects.filter(run=Parameter("run", models.UUIDField()))
+        .order_by("sequence")
+        .values_list("sequence", "payload_sealed")
+    )
+)
 
 
 class RunMessage(models.Model):

@@ -85,13 +85,14 @@ class Plan:
         return self.configuration.language_model.cost(usage)
 
 
-def plan_for(configuration: Configuration, *, options: ChatOptions | None = None) -> Plan:
+def plan_for(configuration: Configuration, *, options: ChatOptions | None = None, before: Plan | None = None) -> Plan:
+    """``before`` is an earlier plan of this configuration, whose adapter will do if it still fits."""
     if options is not None and not isinstance(options, ChatOptions):
         raise InvalidMessage("must be ChatOptions(…)", field="options")
     own = configuration.chat_options()
     return Plan(
         configuration=configuration,
-        target=target_of(configuration),
+        target=target_of(configuration, before=before.target if before else None),
         options=own.merged(options) if options else own,
         limits=configuration.limits(),
     )

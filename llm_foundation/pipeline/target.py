@@ -9,19 +9,23 @@ from llm_foundation.conf import settings
 from llm_foundation.exceptions import ProviderError, TrustCeilingExceeded, UnusableConfiguration
 from llm_foundation.models import Configuration
 from llm_foundation.providers import registry
-from llm_foundation.providers.base import Adapter
+from llm_foundation.providers.base import Adapter, ModelSpec, ProviderSpec, Secret
 from llm_foundation.transport.deadlines import Deadlines
 from llm_foundation.vocabulary import DataClass, TrustZone
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One candidate for a call. ``ceiling`` is the highest data class that its trust zone may see."""
+    """One candidate for a call. ``ceiling`` is the highest data class that its trust zone may see.
+
+    ``parts`` are what the adapter was made from.
+    """
 
     configuration: str
     provider: str
     model: str
     adapter: Adapter
+    parts: tuple[ProviderSpec, ModelSpec, Secret | None]
     deadlines: Deadlines
     zone: TrustZone
     ceiling: DataClass
@@ -61,16 +65,21 @@ def named_in_errors(provider: str, model: str) -> Iterator[None]:
         raise
 
 
-def target_of(configuration: Configuration) -> Target:
-    """The named configuration's own provider and model. Raises ``ConfigurationError`` saying what to change."""
+def target_of(configuration: Configuration, *, before: Target | None = None) -> Target:
+    """The named configuration's own provider and model. Raises ``ConfigurationError`` saying what to change.
+
+    The adapter is that of the target ``before``, where nothing has changed of what that was made from.
+    """
     language_model = configuration.language_model
     provider = language_model.provider
     zone = TrustZone(provider.trust_zone)
+    parts = provider.spec(), language_model.spec(), configuration.secret()
     return Target(
         configuration=configuration.slug,
         provider=provider.name,
         model=language_model.model_id,
-        adapter=registry.build(provider.spec(), language_model.spec(), configuration.secret()),
+        adapter=before.adapter if before and before.parts == parts else registry.build(*parts),
+        parts=parts,
         deadlines=Deadlines(**provider.timeouts()._asdict()),
         zone=zone,
         ceiling=settings.TRUST_CEILINGS[zone],

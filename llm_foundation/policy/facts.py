@@ -1,6 +1,6 @@
 """Loading what the gate judges: what code declares, what the operator set, who acts, and where data may go."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -17,7 +17,7 @@ from llm_foundation.conf import settings
 from llm_foundation.exceptions import InvalidArguments
 from llm_foundation.loop.state import GateDecision, Verdict
 from llm_foundation.models import Configuration, ToolRecord
-from llm_foundation.models.compiled import CompiledQuery, Parameter
+from llm_foundation.models.compiled import CompiledQuery, Parameter, Question
 from llm_foundation.models.fields import readable
 from llm_foundation.policy import approval
 from llm_foundation.policy.call_policies import objections, policies
@@ -176,27 +176,33 @@ def load_policy(
     configuration: Configuration,
     *,
     user: "User | None",
+    switches: "Sequence[SwitchRow] | None" = None,
     run_id: UUID | None = None,
     read_history: ReadHistory = _no_history,
 ) -> Policy:
-    """Load the facts: one query, and those for the user's permissions.
+    """Load the facts: one query, and those for the user's permissions. ``switches`` are what ``ask_switches`` gave.
 
     ``read_history`` gives the transcript of which calls will be judged, should a call policy want to see it.
     """
     tools = registry.snapshot()
-    rows = _SWITCHES.fetch(configuration=configuration.pk)
-    switches = {name: Switches(*columns) for name, *columns in rows if name in tools}
+    rows = ask_switches(configuration.pk).answer() if switches is None else switches
+    known = {name: Switches(*columns) for name, *columns in rows if name in tools}
     return Policy(
         configuration=configuration,
         user=user,
         tools=tools,
-        switches=switches,
+        switches=known,
         ceilings=settings.TRUST_CEILINGS,
-        granted=frozenset(name for name, switch in switches.items() if switch.granted),
-        always_asked=frozenset(name for name, switch in switches.items() if switch.always_ask),
+        granted=frozenset(name for name, switch in known.items() if switch.granted),
+        always_asked=frozenset(name for name, switch in known.items() if switch.always_ask),
         run_id=run_id,
         read_history=read_history,
     )
+
+
+def ask_switches(configuration_id: Any) -> "Question[SwitchRow]":
+    """What ``load_policy`` needs, for who has more to ask the database: see ``fetch_together``."""
+    return _SWITCHES.asking(configuration=configuration_id)
 
 
 class Switches(NamedTuple):
@@ -209,7 +215,11 @@ class Switches(NamedTuple):
     always_ask: bool
 
 
-def _switches() -> "QuerySet[ToolRecord, tuple[Any, ...]]":
+SwitchRow = tuple[Any, ...]
+"""The name of a tool, and its ``Switches``."""
+
+
+def _switches() -> "QuerySet[ToolRecord, SwitchRow]":
     """The name of each tool, and its ``Switches`` as they are for one configuration."""
 
     def named(through: Any, **row: Any) -> Exists:

@@ -5,13 +5,14 @@ from typing import Any, Final
 
 from llm_foundation.chat.frozen import clean_text
 
+_COMPACT: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 _LENIENT: Final = json.JSONDecoder(strict=False)
 """Takes control characters inside strings as they are, like a model writes them (livekit/agents#4196)."""
 
 
 def to_json(value: Any) -> bytes:
     """UTF-8, compact. A lone surrogate, which no provider takes (opencode#14630), never gets through."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = _COMPACT.encode(value)
     return text.encode() if text.isascii() else clean_text(text).encode()
 
 

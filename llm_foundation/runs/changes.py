@@ -67,9 +67,9 @@ class Changes:
             self.moves.append(move)
             return
         if move.seconds is not None:
-            row.deadline_at = clock.now() + move.seconds
+            row.deadline_at = clock.after(move.seconds.total_seconds())
         if move.lifetime is not None:
-            row.expires_at = clock.now() + move.lifetime
+            row.expires_at = clock.after(move.lifetime.total_seconds())
 
     def without(self, calls: Container[UUID]) -> "Changes":
         """The same, saying nothing of these calls."""

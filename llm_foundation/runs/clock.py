@@ -1,6 +1,7 @@
 """The database's clock. The clocks of hosts differ: leases and due times are written and compared with this one."""
 
 from datetime import timedelta
+from functools import lru_cache
 from typing import Any
 
 from django.db.models import functions
@@ -24,6 +25,7 @@ def now() -> Any:
     return Now()
 
 
+@lru_cache(maxsize=64)
 def after(seconds: float) -> Any:
-    """An expression: this many seconds from then; before then, if negative."""
+    """An expression: this many seconds from then; before then, if negative. The same for the same seconds."""
     return now() + timedelta(seconds=seconds)

@@ -21,10 +21,10 @@ from llm_foundation.exceptions import RunLost
 from llm_foundation.loop.states import RunStatus
 from llm_foundation.models import Run
 from llm_foundation.models.compiled import CompiledQuery, Parameter
-from llm_foundation.models.compiled_writes import CompiledUpdate
+from llm_foundation.models.compiled_writes import CompiledUpdate, execute_together
 from llm_foundation.runs import clock
 from llm_foundation.runs.changes import Changes
-from llm_foundation.runs.rows import First, write_rows
+from llm_foundation.runs.rows import First, require_moves, write_rows, writes_of
 
 LET_GO: Final[dict[str, Any]] = {"lease_owner": "", "lease_expires_at": None}
 
@@ -58,26 +58,59 @@ def take(run: Run, changes: Changes, *, seconds: float | None = None, more_event
 
     ``seconds`` is what the next operations may take: the lease is set to cover them. Without it the lease stays.
     """
+    known, unknown, values = _ways(run, changes, seconds, more_events)
     columns = {**changes.fields, **fields}
+    if known.execute(columns, **values, revision=run.revision):
+        return _counted(run, values)
+    if not unknown.execute(columns, **values):
+        raise RunLost(f"Run {run.pk} is no longer held by this segment; nothing was written.")
+    return _standing(run.pk)
+
+
+class Moved(Exception):
+    """Somebody else has counted on since this segment last knew: its rows would go where others are."""
+
+
+def take_and_write(run: Run, changes: Changes, *, seconds: float | None = None, **fields: Any) -> Standing:
+    """``take`` and ``write_rows`` at once, where nobody else has written since; the database is waited for once.
+
+    Raises ``Moved``; or ``IntegrityError``, where rows were in the way before it was known. Then nothing may be
+    committed, and ``take`` says how the run stands.
+    """
+    known, _, values = _ways(run, changes, seconds, more_events=0)
+    standing = _counted(run, values)
+    taking = known.write({**changes.fields, **fields}, **values, revision=run.revision)
+    taken, *counts = execute_together([taking, *writes_of(run, changes, standing.first(changes))])
+    if not taken:
+        raise Moved
+    require_moves(changes, counts)
+    return standing
+
+
+def _ways(
+    run: Run, changes: Changes, seconds: float | None, more_events: int
+) -> tuple[CompiledUpdate, CompiledUpdate, dict[str, Any]]:
+    """How to take a run of a known revision, and one of any other; and the values for both."""
     values: dict[str, Any] = {
         "run": run.pk,
         "token": run.lease_token,
         "messages": len(changes.messages),
         "events": len(changes.events) + more_events,
     }
-    if seconds is not None:
-        values["seconds"] = timedelta(seconds=seconds + settings.LEASE_MARGIN)
-    known, unknown = (_TAKE, _TAKE_MOVED) if seconds is None else (_TAKE_AND_RENEW, _TAKE_MOVED_AND_RENEW)
-    if known.execute(columns, **values, revision=run.revision):
-        return Standing(
-            run.revision + 1,
-            run.next_message_sequence + values["messages"],
-            run.next_event_sequence + values["events"],
-            run.cancel_requested_at,
-        )
-    if not unknown.execute(columns, **values):
-        raise RunLost(f"Run {run.pk} is no longer held by this segment; nothing was written.")
-    return _standing(run.pk)
+    if seconds is None:
+        return _TAKE, _TAKE_MOVED, values
+    values["seconds"] = timedelta(seconds=seconds + settings.LEASE_MARGIN)
+    return _TAKE_AND_RENEW, _TAKE_MOVED_AND_RENEW, values
+
+
+def _counted(run: Run, values: Mapping[str, Any]) -> Standing:
+    """How a run of a known revision stands once it is taken with these values."""
+    return Standing(
+        run.revision + 1,
+        run.next_message_sequence + values["messages"],
+        run.next_event_sequence + values["events"],
+        run.cancel_requested_at,
+    )
 
 
 def lock(run_id: UUID) -> Run:

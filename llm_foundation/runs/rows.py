@@ -1,9 +1,10 @@
 """The rows that hang on a run: its messages, events and calls. Written under the mutex, in one go."""
 
 from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from django.db import models
+from django.utils import timezone
 
 from llm_foundation.chat.messages import ChatMessage
 from llm_foundation.exceptions import RunLost
@@ -36,22 +37,28 @@ def write_rows(run: Run, changes: Changes, first: First) -> None:
     """Raises ``RunLost`` where a call is not where it was: a conditional UPDATE is true only if it changed its row."""
     if changes.forgets_deltas:
         RunEvent.objects.filter(run=run, kind__in=DELTAS).delete()
-    inserts = [
+    require_moves(changes, execute_together(writes_of(run, changes, first)))
+
+
+def writes_of(run: Run, changes: Changes, first: First) -> list[Write]:
+    """What stores new rows and moves calls, the moves last."""
+    return [
         *_MESSAGES.writes(_message_rows(run, changes.messages, first.message)),
         *_EVENTS.writes(_event_rows(run, changes.events, first)),
         *_CALLS.writes(changes.new_calls),
+        *map(_write_of, changes.moves),
     ]
-    moved = execute_together([*inserts, *map(_write_of, changes.moves)])[len(inserts) :]
-    for count, move in zip(moved, changes.moves, strict=True):
+
+
+def require_moves(changes: Changes, counts: Sequence[int]) -> None:
+    """``counts`` are those of ``writes_of``: the last of them belong to the moves."""
+    for count, move in zip(counts[len(counts) - len(changes.moves) :], changes.moves, strict=True):
         require_row(count, move.place["pk"])
 
 
 def write_deltas(run: Run, deltas: Sequence[Delta], *, first: int) -> None:
     """What is being said, encrypted."""
-    rows = [RunEvent(run=run, sequence=first + offset, kind=delta.kind) for offset, delta in enumerate(deltas)]
-    for row, delta in zip(rows, deltas, strict=True):
-        row.content, row.tool_call_id = {"text": delta.text}, delta.call
-    _EVENTS.execute(rows)
+    _EVENTS.execute(_delta_rows(run, deltas, first))
 
 
 def require_row(changed: int, call: object) -> None:
@@ -59,26 +66,53 @@ def require_row(changed: int, call: object) -> None:
         raise RunLost(f"Call {call} has moved since it was read; nothing was written.")
 
 
-def _message_rows(run: Run, messages: Iterable[ChatMessage], first: int) -> list[RunMessage]:
-    rows = []
-    for sequence, message in enumerate(messages, start=first):
-        row = RunMessage(run=run, sequence=sequence)
-        row.payload = message.to_transcript()
-        rows.append(row)
-    return rows
+# Columns instead of instances: a step writes about ten of these rows, and nobody looks at them afterwards.
 
 
-def _event_rows(run: Run, events: Iterable[Event], first: First) -> list[RunEvent]:
+def _message_rows(run: Run, messages: Iterable[ChatMessage], first: int) -> list[dict[str, Any]]:
+    now = timezone.now()
     return [
-        RunEvent(
-            run=run,
-            sequence=sequence,
-            kind=entry.kind,
-            payload=entry.payload,
-            tool_call_id=entry.call,
-            message_sequence=None if entry.message is None else first.message + entry.message,
-        )
+        {
+            "run_id": run.pk,
+            "sequence": sequence,
+            "payload_sealed": RunMessage.payload.token(message.to_transcript(), run.pk, sequence),
+            "created_at": now,
+        }
+        for sequence, message in enumerate(messages, start=first)
+    ]
+
+
+def _event_rows(run: Run, events: Iterable[Event], first: First) -> list[dict[str, Any]]:
+    now = timezone.now()
+    return [
+        {
+            "run_id": run.pk,
+            "sequence": sequence,
+            "kind": entry.kind.value,
+            "payload": entry.payload,
+            "content_sealed": "",
+            "message_sequence": None if entry.message is None else first.message + entry.message,
+            "tool_call_id": entry.call,
+            "created_at": now,
+        }
         for sequence, entry in enumerate(events, start=first.event)
+    ]
+
+
+def _delta_rows(run: Run, deltas: Iterable[Delta], first: int) -> list[dict[str, Any]]:
+    now = timezone.now()
+    return [
+        {
+            "run_id": run.pk,
+            "sequence": sequence,
+            "kind": delta.kind.value,
+            "payload": {},
+            "content_sealed": RunEvent.content.token({"text": delta.text}, run.pk, sequence),
+            "message_sequence": None,
+            "tool_call_id": delta.call,
+            "created_at": now,
+        }
+        for sequence, delta in enumerate(deltas, start=first)
     ]
 
 

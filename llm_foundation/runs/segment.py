@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from django import db
+from django.contrib.auth import get_user_model
 from django.db import models
 
 from llm_foundation.exceptions import OwnerGone, RunLost
@@ -12,9 +13,9 @@ from llm_foundation.loop.next_step import AnswerTurn, AskModel, AwaitDecisions, 
 from llm_foundation.loop.state import GateDecision, OpenCall
 from llm_foundation.loop.states import CallState, RunStatus
 from llm_foundation.models import Configuration, Run, RunToolCall
-from llm_foundation.models.compiled import CompiledQuery, Parameter
+from llm_foundation.models.compiled import CompiledQuery, Parameter, fetch_together
 from llm_foundation.pipeline.plan import plan_for
-from llm_foundation.policy.facts import Policy, load_policy
+from llm_foundation.policy.facts import Policy, SwitchRow, ask_switches, load_policy
 from llm_foundation.runs import late, store, tasks
 from llm_foundation.runs.asking import ask
 from llm_foundation.runs.backoff import retry_delay
@@ -26,11 +27,14 @@ from llm_foundation.runs.giving_back import give_back
 from llm_foundation.runs.held import CancelRequested, HeldRun
 from llm_foundation.runs.verification import is_input_enough, verdict_on
 
+
+def _columns_of_owner() -> list[str]:
+    return [field.attname for field in get_user_model()._meta.concrete_fields]
+
+
 _STANDING: Final = CompiledQuery(
-    lambda: (
-        Run.objects.select_related("owner", "configuration")
-        .only("cancel_requested_at", "owner", "configuration__slug")
-        .filter(pk=Parameter("run", models.UUIDField()))
+    lambda: Run.objects.filter(pk=Parameter("run", models.UUIDField())).values_list(
+        "cancel_requested_at", "owner", *(f"owner__{column}" for column in _columns_of_owner())
     )
 )
 
@@ -116,9 +120,15 @@ class Segment:
             return None, {}
         if not any(one.state.is_judged for one in state.open_turn) and (state.open_turn or state.is_over):
             return None, {}
-        self._look_up()
+        switches = self._look_up()
+        if self.run.has_owner and self.run.owner is None:
+            raise OwnerGone("The account of this run's owner was deleted; nobody acts in their place.")
         policy = load_policy(
-            self.run.configuration, user=self.run.owner, run_id=self.run.pk, read_history=lambda: state.messages
+            self.run.configuration,
+            user=self.run.owner,
+            switches=switches,
+            run_id=self.run.pk,
+            read_history=lambda: state.messages,
         )
         if state.open_turn:
             return policy, self._verdicts(policy)
@@ -126,27 +136,32 @@ class Segment:
         self.held.state = replace(state, offer=offer.definitions)
         return policy, {}
 
-    def _look_up(self) -> None:
+    def _look_up(self) -> Sequence[SwitchRow] | None:
         """Anew in each step, since a segment may be long: who lost a right has lost it now, and a cancel is heard of
         before another answer is paid for. What reads gave is stored with that answer, so no commit has told of one.
-        """
-        if not self._is_fresh:
-            stored = _STANDING.fetch(run=self.run.pk)
-            if not stored:
-                raise RunLost(f"Run {self.run.pk} was deleted.")
-            self.run.owner = stored[0].owner
-            if stored[0].cancel_requested_at is not None:
-                raise CancelRequested
-            self._plan_anew(stored[0].configuration.slug)
-        self._is_fresh = False
-        if self.run.has_owner and self.run.owner is None:
-            raise OwnerGone("The account of this run's owner was deleted; nobody acts in their place.")
 
-    def _plan_anew(self, slug: str) -> None:
-        """Before another contact: the operator may have moved the configuration, or its provider to another zone."""
-        if not self.held.state.open_turn:
-            self.run.configuration = Configuration.objects.by_slug(slug)
-            self.held.plan = plan_for(self.run.configuration)
+        Before another contact the configuration as well: the operator may have moved it, or its provider to another
+        zone.
+        """
+        run = self.run
+        if self._is_fresh:
+            self._is_fresh = False
+            return None
+        contact = [] if self.held.state.open_turn else [Configuration.objects.asking(run.configuration_id)]
+        stored, switches, *configurations = fetch_together(
+            _STANDING.asking(run=run.pk), ask_switches(run.configuration_id), *contact
+        )
+        if not stored:
+            raise RunLost(f"Run {run.pk} was deleted.")
+        cancel_requested_at, owner_id, *owner = stored[0]
+        if cancel_requested_at is not None:
+            raise CancelRequested
+        users: Any = get_user_model()
+        run.owner = None if owner_id is None else users.from_db(run._state.db, _columns_of_owner(), owner)
+        for [configuration] in configurations:
+            run.configuration = Configuration.objects.ready(configuration)
+            self.held.plan = plan_for(run.configuration, before=self.held.plan)
+        return switches
 
     def _verdicts(self, policy: Policy) -> dict[str, GateDecision]:
         return {

@@ -7,16 +7,18 @@ The lease covers the operations between two commits: each commit says how many s
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db import transaction
+from django.db import IntegrityError, connection, transaction
 from django.db.models import F, Q
 
 from llm_foundation.chat.messages import ChatMessage
 from llm_foundation.conf import settings
 from llm_foundation.loop.states import RUN_TRANSITIONS, CallState, RunStatus
 from llm_foundation.models import Run, RunToolCall
+from llm_foundation.models.compiled import takes_several
 from llm_foundation.runs import announcements, clock, mutex
 from llm_foundation.runs.changes import Changes, check_transition
 from llm_foundation.runs.endings import end, ending
@@ -68,12 +70,28 @@ class Committed(NamedTuple):
 @repeated_on_conflict
 def commit(run: Run, changes: Changes, *, seconds: float) -> Committed:
     """Write one step; the next operations may take ``seconds``."""
-    with transaction.atomic(durable=True):
-        standing = mutex.take(run, changes, seconds=seconds)
-        decided = _decided(changes)
-        write_rows(run, changes.without(decided), standing.first(changes))
+    standing, decided = _write(run, changes, seconds=seconds)
     standing.show(run)
     return Committed(standing.is_cancel_requested, decided)
+
+
+def _write(
+    run: Run, changes: Changes, *, seconds: float | None = None, **fields: Any
+) -> tuple[mutex.Standing, Mapping[UUID, RunToolCall]]:
+    if _goes_at_once(changes):
+        with suppress(mutex.Moved, IntegrityError), transaction.atomic(durable=True):
+            return mutex.take_and_write(run, changes, seconds=seconds, **fields), {}
+    with transaction.atomic(durable=True):
+        standing = mutex.take(run, changes, seconds=seconds, **fields)
+        decided = _decided(changes)
+        write_rows(run, changes.without(decided), standing.first(changes))
+    return standing, decided
+
+
+def _goes_at_once(changes: Changes) -> bool:
+    """Whether the database takes it in one go, and nothing has to be read or deleted under the mutex first."""
+    has_pending = any(move.place["state"] == CallState.PENDING for move in changes.moves)
+    return takes_several(connection) and not (has_pending or changes.forgets_deltas)
 
 
 def _decided(changes: Changes) -> Mapping[UUID, RunToolCall]:
@@ -159,9 +177,7 @@ def _leave(run: Run, standing: mutex.Standing, leaving: Mapping[str, Any]) -> Ma
 def complete(run: Run, changes: Changes, *, reason: str) -> None:
     """Write the last step of a run that has its answer. It has it also where a cancel came in the last moment."""
     columns = ending(RunStatus.RUNNING, RunStatus.COMPLETED, reason=reason, error="")
-    with transaction.atomic(durable=True):
-        standing = mutex.take(run, changes, **columns)
-        write_rows(run, changes, standing.first(changes))
+    _write(run, changes, **columns)
     mutex.show(run, columns)
 
 

@@ -2,11 +2,13 @@ import subprocess
 import sys
 
 import pytest
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 from django.test import override_settings
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm_foundation.encryption import decrypt, encrypt, new_key, place, sign, verify
+from llm_foundation.encryption import decrypt, encrypt, keyring, new_key, place, sign, verify
 from llm_foundation.exceptions import DecryptionFailed, KeyRingMissing
 
 OLD = "b2xkIGtleSBvbGQga2V5IG9sZCBrZXkgb2xkIGtleSE="
@@ -134,3 +136,9 @@ TOKEN_OF_VERSION_0_1 = (
     "gAAAAABrDd4Vu-KyK6yEeTfbsj3luF6NtgU8410ekT8mz2M_8SqGonQ3ulbt5c7SQS5RdzCFEnZFwu7tfPmiLLMoVRZAgKGVDg=="
 )
 SIGNATURE_OF_VERSION_0_1 = "bc5e81b0.3a408a3474426e40bfda4ab48052b4ba72e8261320d07c7bdaa7e84c525aa8d3"
+
+
+@given(st.binary(min_size=32, max_size=32), st.text())
+def test_keys_are_derived_as_hkdf_says(key, info):
+    library = HKDFExpand(algorithm=SHA256(), length=32, info=info.encode()).derive(key)
+    assert keyring._derived(key, info) == library

@@ -12,7 +12,7 @@ from django.db import connection, models
 from django.db.models import Count, Exists, OuterRef, Q
 
 from llm_foundation.models import Configuration, LanguageModel, Provider, ToolRecord
-from llm_foundation.models.compiled import CompiledQuery, Parameter
+from llm_foundation.models.compiled import CompiledQuery, Parameter, fetch_together
 from tests.models.builders import make_configuration, make_language_model, make_provider
 
 pytestmark = pytest.mark.django_db
@@ -220,3 +220,25 @@ def test_a_thread_asks_over_its_own_connection_and_leaves_none_open():
     gc.collect()
     assert [one.slug for one in found] == ["support"] * 3
     assert [reference() for reference in used] == [None, None]
+
+
+def test_questions_that_are_asked_together_have_the_answers_that_each_has_alone(everything):
+    make_provider("other")
+    names = CompiledQuery(lambda: Provider.objects.order_by("name").values_list("name", flat=True))
+    nobody = CompiledQuery(lambda: Provider.objects.filter(name=Parameter("name", models.SlugField())))
+    [configuration], found, none = fetch_together(
+        BY_SLUG.asking(slug="support"), names.asking(), nobody.asking(name="nobody")
+    )
+    assert (configuration, configuration.language_model) == (everything, everything.language_model)
+    assert (found, none) == (["openai-prod", "other"], [])
+
+
+def test_postgresql_is_asked_all_at_once(everything, django_assert_num_queries, monkeypatch):
+    def ask():
+        return fetch_together(*(BY_SLUG.asking(slug=slug) for slug in ("support", "100%s;", "support")))
+
+    with django_assert_num_queries(1 if connection.vendor == "postgresql" else 3):
+        assert ask() == [[everything], [], [everything]]
+    monkeypatch.setitem(connection.settings_dict["OPTIONS"], "server_side_binding", True)
+    with django_assert_num_queries(3):
+        assert ask() == [[everything], [], [everything]]

@@ -199,3 +199,20 @@ def test_postgresql_is_asked_once(run, django_assert_num_queries):
 def test_where_values_go_beside_the_text_postgresql_is_asked_one_by_one(run, settings, monkeypatch):
     monkeypatch.setitem(connection.settings_dict["OPTIONS"], "server_side_binding", True)
     assert execute_together([COUNT.write(run=run.pk, more=1), MESSAGES.write([message(run, 1)])]) == [1, 1]
+
+
+def test_what_most_columns_hold_stands_in_the_text(run):
+    write = CompiledInsert(RunToolCall).write([RunToolCall(run=run, turn=1, index=0, call_id="a", tool_name="b")])
+    assert not {None, "", 0} & set(write.values)
+    execute_together([write, COUNT.write({"error": "", "owner_id": None, "unattended": True}, run=run.pk, more=0)])
+    row, run = RunToolCall.objects.get(), Run.objects.get()
+    assert (row.index, row.reason, row.started_at, row.attempt) == (0, "", None, 0)
+    assert (run.error, run.owner, run.unattended) == ("", None, True)
+
+
+def test_postgresql_is_sent_no_more_values_at_once_than_its_driver_remembers_the_places_of(
+    run, django_assert_num_queries
+):
+    writes = [MESSAGES.write([message(run, sequence)]) for sequence in range(20)]  # of four values each
+    with django_assert_num_queries(2 if connection.vendor == "postgresql" else 20):
+        assert execute_together(writes) == [1] * 20

@@ -155,3 +155,17 @@ def test_form_of_json_as_text_shows_and_reads_json():
     field = JSONTextField(default=dict, blank=True).formfield()
     assert field.prepare_value({"b": 1, "a": 2}) == '{"b": 1, "a": 2}'
     assert field.clean('{"b": 1, "a": 2}') == {"b": 1, "a": 2}
+
+
+@given(JSON)
+def test_who_has_the_columns_reads_and_writes_the_same_without_an_instance(value):
+    note = Note(number=1)
+    note.entry_sealed = Note.entry.token(value, note.notebook, 1)
+    assert json.dumps(note.entry) == json.dumps(value)
+    assert json.dumps(Note.entry.value(note.entry_sealed, note.notebook, 1)) == json.dumps(value)
+
+
+def test_a_token_of_another_row_does_not_open_without_an_instance_either():
+    token = Note.entry.token({"a": 1}, UUID(int=7), 1)
+    with pytest.raises(DecryptionFailed, match=r"llm_foundation_note\|entry_sealed\|.*\|2"):
+        Note.entry.value(token, UUID(int=7), 2)

@@ -1,8 +1,11 @@
 """What a stored run costs the database: as much after a long conversation as after a short one."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from cryptography.fernet import Fernet
+from django.db import connection
 
 from benchmarks.durable_counts import Counted, counts_of
 from llm_foundation import llm
@@ -65,6 +68,27 @@ def test_each_commit_buys_something(here: Desk) -> None:
 def test_a_run_costs_no_more_after_a_long_conversation_than_after_a_short_one(here: Desk, name: str) -> None:
     short, *longer = (cost(here, name, after=ended(here, length=length)) for length in LENGTHS)
     assert longer == [short, short]
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="others take one statement at a time")
+@pytest.mark.parametrize(("name", "waits"), [("find_order", 7), ("send_order", 8)])
+def test_postgresql_is_waited_for_once_to_read_and_once_to_write_in_each_step(
+    here: Desk, name: str, waits: int
+) -> None:
+    """Before the start for the configuration, and then for its tools. Besides, each transaction begins and ends."""
+    assert cost(here, name).round_trips == waits
+
+
+def test_each_message_of_a_long_conversation_is_opened_once(here: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    earlier, opened, decrypt = ended(here, length=10), list[Any](), Fernet.decrypt
+
+    def noted(fernet: Fernet, token: Any) -> bytes:
+        opened.append(token)
+        return decrypt(fernet, token)
+
+    monkeypatch.setattr(Fernet, "decrypt", noted)
+    cost(here, "find_order", after=earlier)
+    assert [opened.count(row.payload_sealed) for row in earlier.messages.all()] == [1] * 10
 
 
 def test_a_run_costs_no_more_after_many_runs_than_after_two(here: Desk) -> None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any, ClassVar, Final
 
 from llm_foundation.chat.completions import CompletionResponse
@@ -44,12 +45,16 @@ class OpenAIStyleAdapter(Adapter):
         super().__init__(effective(provider, profile), model, secret)
         self._forced = _checked(provider.options.get(OPTION), f"Provider {provider.name!r}: its option {OPTION!r}")
         self._may_choose = profile.is_openai and _OPENAIS_HOST.match(self.provider.base_url) is not None
+        self._profile = profile
         self.chat = ChatCompletionsAdapter(self.provider, model, secret, profile=profile, owner_name=self.name)
-        self.responses = ResponsesAdapter(
-            self.provider, model, secret, profile=profile, owner_name=f"{self.name}:{RESPONSES}"
-        )
         self.capabilities = self.chat.capabilities
         self.embedding_limits = profile.embedding_limits.adjusted(provider.options, provider=provider.name)
+
+    @cached_property
+    def responses(self) -> ResponsesAdapter:
+        """Made when it is needed: most endpoints have only the other format, and a run makes adapters at each step."""
+        owner = f"{self.name}:{RESPONSES}"
+        return ResponsesAdapter(self.provider, self.model, self.secret, profile=self._profile, owner_name=owner)
 
     @property
     def owner(self) -> StateOwner:

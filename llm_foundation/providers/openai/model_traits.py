@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final, Self
 
 SAMPLING: Final = frozenset({"temperature", "top_p", "frequency_penalty", "presence_penalty"})
@@ -70,6 +71,7 @@ _COMPILED: Final = tuple((re.compile(pattern), traits) for pattern, traits in _T
 _UNKNOWN: Final = ModelTraits()
 
 
+@lru_cache(maxsize=256)
 def traits_of(model_id: str) -> ModelTraits:
     """The traits of a model. A vendor's prefix, as in ``openai/o3`` or ``openai.gpt-5.6-luna``, does not matter."""
     name = model_id.rpartition("/")[2].lower().removeprefix("openai.")
