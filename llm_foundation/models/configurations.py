@@ -1,14 +1,12 @@
 """A named use case: which model serves it, with which prompt, tools and limits. The only thing that code names."""
 
 from collections.abc import Sequence
-from decimal import Decimal
 from difflib import get_close_matches
 from typing import Any, Final, Self
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
-from django.core.validators import MinValueValidator
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 from pydantic import ValidationError as PydanticValidationError
@@ -16,11 +14,11 @@ from pydantic import ValidationError as PydanticValidationError
 from llm_foundation.chat.options import ChatOptions
 from llm_foundation.conf import settings
 from llm_foundation.exceptions import SecretUnavailable, UnknownConfiguration, UnusableConfiguration
-from llm_foundation.loop.limits import RunLimits
 from llm_foundation.models.approval_rules import ApprovalRules
 from llm_foundation.models.compiled import CompiledQuery, Parameter, Question
 from llm_foundation.models.fields import JSONTextField
 from llm_foundation.models.language_models import LanguageModel
+from llm_foundation.models.limit_rules import LimitRules
 from llm_foundation.models.timestamps import Timestamped
 from llm_foundation.models.tools import ToolGroup, ToolRecord
 from llm_foundation.providers.base import Secret
@@ -106,7 +104,7 @@ _FALLBACKS: Final = CompiledQuery(
 )
 
 
-class Configuration(ApprovalRules, Timestamped):
+class Configuration(LimitRules, ApprovalRules, Timestamped):
     slug = models.SlugField(
         _("name in code"),
         max_length=64,
@@ -146,34 +144,6 @@ class Configuration(ApprovalRules, Timestamped):
         verbose_name=_("for the users of"),
         help_text=_("Who may use this configuration. Empty: every user."),
     )
-    max_rounds = models.PositiveIntegerField(
-        _("rounds a run"),
-        default=10,
-        validators=[MinValueValidator(1)],
-        help_text=_("How often the model may be asked in one run; after that it has to answer without tools."),
-    )
-    max_calls_per_turn = models.PositiveIntegerField(
-        _("tool calls a turn"), default=32, validators=[MinValueValidator(1)]
-    )
-    max_calls_per_run = models.PositiveIntegerField(
-        _("tool calls a run"), default=128, validators=[MinValueValidator(1)]
-    )
-    max_tokens = models.PositiveIntegerField(
-        _("tokens a run"), null=True, blank=True, help_text=_("Of all its model calls, in and out. Empty: no limit.")
-    )
-    max_cost = models.DecimalField(
-        _("cost of a run"),
-        max_digits=12,
-        decimal_places=4,
-        null=True,
-        blank=True,
-        validators=[MinValueValidator(Decimal(0))],
-        help_text=_("In US dollars. Empty: no limit."),
-    )
-    max_seconds = models.PositiveIntegerField(
-        _("seconds a run"), null=True, blank=True, help_text=_("Of work, without waiting for people. Empty: no limit.")
-    )
-
     has_fallbacks: bool  # an annotation of by_slug()
     _loaded_fallbacks: "Sequence[Configuration] | None" = None  # by by_slug(); others read them when asked
 
@@ -209,17 +179,6 @@ class Configuration(ApprovalRules, Timestamped):
         except ValueError as error:
             raise UnusableConfiguration(f"Configuration {self.slug!r} has wrong parameters: {error}") from None
 
-    def limits(self) -> RunLimits:
-        """How far a run may go; the settings' hard ceilings hold whatever stands here."""
-        return RunLimits(
-            max_rounds=min(self.max_rounds, settings.MAX_ROUNDS),
-            max_calls_per_turn=min(self.max_calls_per_turn, settings.MAX_CALLS_PER_TURN),
-            max_calls=min(self.max_calls_per_run, settings.MAX_CALLS_PER_RUN),
-            max_tokens=self.max_tokens,
-            max_cost=self.max_cost,
-            max_seconds=self.max_seconds,
-        )
-
     def secret(self) -> Secret | None:
         """The provider's key, ``None`` where it has none. Raises ``UnusableConfiguration`` where it cannot be read."""
         try:
@@ -248,9 +207,6 @@ class Configuration(ApprovalRules, Timestamped):
             _read_options(self.options)
         except ValueError as error:
             problems["options"] = str(error)
-        for field, ceiling in _ceilings().items():
-            if (getattr(self, field) or 0) > ceiling:
-                problems[field] = _("At most %(ceiling)s; the project's settings allow no more.") % {"ceiling": ceiling}
         if problems:
             raise ValidationError(problems)
 
@@ -283,14 +239,6 @@ class ConfigurationFallback(models.Model):
 
     def __str__(self) -> str:
         return f"{self.configuration_id} → {self.fallback_id}"
-
-
-def _ceilings() -> dict[str, int]:
-    return {
-        "max_rounds": settings.MAX_ROUNDS,
-        "max_calls_per_turn": settings.MAX_CALLS_PER_TURN,
-        "max_calls_per_run": settings.MAX_CALLS_PER_RUN,
-    }
 
 
 def _read_options(options: Any) -> ChatOptions:
