@@ -18,6 +18,7 @@ from tests.emptying import empty_instead_of_flushing
 
 HERE = Path(__file__).parent
 PURE_ROOMS = {"chat", "loop", "providers"}
+SQLITE_ROOMS = PURE_ROOMS | {"browser"}  # a page looks the same whatever the database
 DATABASE_FIXTURES = {"db", "transactional_db", "live_server"}
 
 # How long an example takes says something about the machine, not about the code.
@@ -36,23 +37,32 @@ def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    """Not even import, on the other databases, the tests of rooms that know none."""
-    is_pure = collection_path.parent == HERE and collection_path.name in PURE_ROOMS
-    return True if is_pure and database_name() != "SQLite" else None
+    """Not even import, on the other databases, what would only say the same thing again."""
+    is_for_sqlite = collection_path.parent == HERE and collection_path.name in SQLITE_ROOMS
+    return True if is_for_sqlite and database_name() != "SQLite" else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave to SQLite what touches no database: it would only say the same thing again."""
     for item in items:
-        if uses_database(item) and not PURE_ROOMS.isdisjoint(item.path.relative_to(HERE).parts[:1]):
+        if uses_database(item) and room(item) in PURE_ROOMS:
             raise pytest.UsageError(f"{item.nodeid} uses the database, in a room whose tests run on SQLite only.")
     leaves_out_long = os.environ.get("LLM_TEST_LONG") == "no"
-    chosen = [item for item in items if database_name() == "SQLite" or uses_database(item)]
+    chosen = [item for item in items if database_name() == "SQLite" or says_more_elsewhere(item)]
     if leaves_out_long:
         chosen = [item for item in chosen if item.get_closest_marker("long") is None]
     kept = set(chosen)
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = chosen
+
+
+def room(item: pytest.Item) -> str:
+    return item.path.relative_to(HERE).parts[0]
+
+
+def says_more_elsewhere(item: pytest.Item) -> bool:
+    """On PostgreSQL or MariaDB."""
+    return uses_database(item) and room(item) not in SQLITE_ROOMS
 
 
 def uses_database(item: pytest.Item) -> bool:

@@ -20,6 +20,7 @@ INSTALLED_APPS = [
     "llm_foundation",
 ]
 MIDDLEWARE = [
+    "tests.content_policy.strict",
     "django.middleware.security.SecurityMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",

@@ -62,7 +62,8 @@ def preview_of_refund(context: ToolContext, number: str, amount: Decimal, reason
     except RefundRefused as refusal:
         return [f"The shop's rules will refuse this: {refusal}"]
     return [
-        f"Order {order.number} of {order.customer}, {order.get_status_display()}, {order.total} EUR in all",
+        f"{amount} EUR go back to {order.customer}",
+        f"Order {order.number}, {order.get_status_display()}, {order.total} EUR in all",
         f"Left to refund: {order.left + amount} EUR → {order.left} EUR",
     ]
 

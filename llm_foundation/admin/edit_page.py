@@ -3,9 +3,10 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from hashlib import sha256
 from typing import Any
+
+from django.utils.functional import cached_property
 
 from llm_foundation.admin.argument_changes import Change, changes_between
 from llm_foundation.admin.call_card import Shown

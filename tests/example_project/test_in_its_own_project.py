@@ -1,14 +1,13 @@
+"""On SQLite only, as the example itself: what it is made of is tested on every database by the package's own tests."""
+
 import os
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parent.parent.parent
 
 
-@pytest.mark.django_db  # so that it runs on every database
 def test_tests_of_the_shop_pass_with_the_settings_of_the_example():
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/example_project"]
     settings = ["--ds", "tests.example_project.settings"]

@@ -80,7 +80,8 @@ def test_refund_beyond_the_rules_changes_nothing_and_says_which_rule(context):
 
 def test_preview_of_a_refund_says_from_what_to_what_and_keeps_nothing(context):
     assert preview(refund_order, context, number="2026-1138", amount="20.00") == (
-        "Order 2026-1138 of Clara Jansen, paid, 89.90 EUR in all",
+        "20.00 EUR go back to Clara Jansen",
+        "Order 2026-1138, paid, 89.90 EUR in all",
         "Left to refund: 89.90 EUR → 69.90 EUR",
     )
     assert Order.objects.get(number="2026-1138").left == Decimal("89.90")
