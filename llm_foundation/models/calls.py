@@ -30,6 +30,7 @@ CALL_STATES: Final = [
 ]
 
 MAX_NAME: Final = 255
+MAX_CHANNEL: Final = 16
 
 
 class RunToolCallQuerySet(models.QuerySet["RunToolCall"]):
@@ -176,7 +177,7 @@ class Decision(models.Model):
         verbose_name=_("decided by"),
     )
     number = models.PositiveIntegerField(default=1, editable=False)  # of the call's decisions; clocks do not order them
-    channel = models.CharField(_("where"), max_length=16)
+    channel = models.CharField(_("where"), max_length=MAX_CHANNEL)
     digest = models.CharField(max_length=80, editable=False)
     reason = models.TextField(_("reason"), blank=True)
     edited_sealed = models.TextField(blank=True, editable=False)

@@ -2,11 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from django.utils.functional import Promise
+from django.utils.functional import Promise, cached_property
 
 from llm_foundation.chat.messages import ChatMessage
 from llm_foundation.loop.state import Verdict
@@ -39,7 +38,7 @@ class ProposedCall:
     high_water: DataClass = DataClass.SECRET
     read_history: ReadHistory = field(default=tuple, repr=False)
 
-    @cached_property
+    @cached_property  # Django's: that of Python 3.11 has a lock, which all threads would share
     def history(self) -> tuple[ChatMessage, ...]:
         """The transcript, down to the answer that makes this call. Read, and decrypted, when it is first asked for.
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from django.contrib.auth.models import Group
+from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from llm_foundation.models import ApprovalPolicy, ApprovalTerms, Decision, Run, RunToolCall
@@ -54,11 +55,22 @@ def _four_eyes(run: Run, row: RunToolCall, person: Any, terms: ApprovalTerms) ->
 def _parts(run: Run, row: RunToolCall) -> Iterator[tuple[frozenset[str], str]]:
     """Each part in the call, with who had it, and what they are told."""
     yield people_of(run), _("Four eyes are required, and the run is yours: somebody else has to release its calls.")
-    said = list(Decision.objects.filter(call=row).values_list("verdict", "decider"))
-    editors = _ids(row.editor_id, *(who for verdict, who in said if verdict == Decision.Verdict.EDITED))
+    said = _said(row)
+    editors = _ids(row.editor_id, *(who for who, edited, _given in said if edited))
     yield editors, _("Four eyes are required, and you edited the arguments: somebody else has to release the call.")
-    givers = _ids(row.input_giver_id, *(who for verdict, who in said if verdict == Decision.Verdict.ANSWERED))
+    givers = _ids(row.input_giver_id, *(who for who, _edited, given in said if given))
     yield givers, _("Four eyes are required, and you gave the input: somebody else has to release the call.")
+
+
+def _said(row: RunToolCall) -> list[tuple[Any, bool, bool]]:
+    """Each decider, and whether they edited arguments or gave an input.
+
+    Also what was replaced since, and with a release that did not count: parts of it may stand there still.
+    """
+    edited = ~Q(edited_sealed="") | Q(verdict=Decision.Verdict.EDITED)
+    given = ~Q(input_sealed="") | Q(verdict=Decision.Verdict.ANSWERED)
+    said = Decision.objects.filter(call=row).annotate(edits=edited, gives=given)
+    return list(said.values_list("decider", "edits", "gives"))
 
 
 def _ids(*people: Any) -> frozenset[str]:

@@ -7,10 +7,13 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
 
+from llm_foundation.conf import settings
 from llm_foundation.exceptions import DecisionError, EncryptionError, LLMFoundationError
 from llm_foundation.loop.states import CallState
 from llm_foundation.models import Decision, Run, RunToolCall
+from llm_foundation.models.calls import MAX_CHANNEL
 from llm_foundation.models.fields import readable
+from llm_foundation.policy.facts import Policy
 from llm_foundation.runs import announcements, mutex
 from llm_foundation.runs.changes import Changes
 from llm_foundation.runs.edits import NOTHING, Addition, read_addition
@@ -22,6 +25,7 @@ from llm_foundation.runs.requirements import (
     policy_for,
     require_gate,
     require_in_time,
+    require_no,
     require_pending,
     require_person,
     require_preview,
@@ -31,10 +35,10 @@ from llm_foundation.runs.requirements import (
     require_vouched,
 )
 from llm_foundation.runs.seals import seal_of
-from llm_foundation.runs.second_look import show_again_if_changed
+from llm_foundation.runs.second_look import has_preview, show_again_if_changed
 from llm_foundation.runs.surroundings import refuse_inside_transaction
-from llm_foundation.runs.verification import waits_for_input_only, why_not_release
-from llm_foundation.tools import Tool, registry
+from llm_foundation.runs.verification import last_decision, waits_for_input_only, why_not_release
+from llm_foundation.tools import Tool, ToolResult, bounded, registry
 
 if TYPE_CHECKING:
     from llm_foundation.policy.facts import User
@@ -78,10 +82,7 @@ def decide(
         run = mutex.lock(place.run_id)
         row = RunToolCall.objects.get(pk=place.pk)
         tool = _require(run, row, by=by, digest=digest, verdict=verdict)
-        if verdict != Verdict.DENIED:
-            require_vouched(row, edited=addition.arguments is not None, answered=addition.input is not None)
-        columns = _added(run, row, tool, addition, by=by)
-        ruling = _ruling(run, row, tool, addition, by=by, verdict=verdict)
+        columns, ruling = _judged(run, row, tool, addition, by=by, verdict=verdict)
         decision = record(
             row, by=by, verdict=ruling.verdict, reason=readable(reason), channel=channel, addition=addition
         )
@@ -91,10 +92,14 @@ def decide(
 
 def _require_as_shown(place: RunToolCall, *, by: "User", digest: str) -> None:
     """Outside of the run's lock, since a preview takes its time. A change that comes later is found by the attempt."""
-    run, row = mutex.read(place.run_id), RunToolCall.objects.get(pk=place.pk)
+    row = RunToolCall.objects.get(pk=place.pk)
+    if not has_preview(row):
+        return
+    run = mutex.read(place.run_id)
     _require(run, row, by=by, digest=digest, verdict=Verdict.APPROVED)
-    require_releasable(run, row, by)
-    show_again_if_changed(run, row)
+    policy = policy_for(run, by)
+    require_releasable(run, row, by, policy=policy)
+    show_again_if_changed(run, row, policy=policy)
 
 
 def obstacle(call: RunToolCall, *, by: "User", verdict: Decision.Verdict) -> LLMFoundationError | None:
@@ -131,7 +136,7 @@ def place_of(call: RunToolCall | UUID | str) -> RunToolCall:
 def _require(run: Run, row: RunToolCall, *, by: "User | None", digest: str, verdict: Decision.Verdict) -> Tool | None:
     """What is asked of every decision, in the order in which it gives the least away. Gives the call's tool.
 
-    Denying needs the permission, and what was shown. Whatever may let the call run needs more; see ``_ruling``.
+    Denying needs the permission, and what was shown. Whatever may let the call run needs more; see ``_judged``.
     """
     require_person(run, by, verdict)
     require_in_time(row)
@@ -140,36 +145,42 @@ def _require(run: Run, row: RunToolCall, *, by: "User | None", digest: str, verd
     return registry.get(row.tool_name) if verdict == Verdict.DENIED else require_unchanged(run, row)
 
 
-def _added(run: Run, row: RunToolCall, tool: Tool | None, addition: Addition, *, by: "User") -> dict[str, Any]:
+def _judged(
+    run: Run, row: RunToolCall, tool: Tool | None, addition: Addition, *, by: "User", verdict: Decision.Verdict
+) -> tuple[dict[str, Any], _Ruling]:
+    """The columns of what was given, and what the person's word comes to, by the facts of one moment."""
+    if verdict == Verdict.DENIED or tool is None:
+        return {}, _Ruling(Verdict.DENIED)
+    require_vouched(row, edited=addition.arguments is not None, answered=addition.input is not None)
+    policy = policy_for(run, by)
+    columns = _added(run, row, tool, addition, by=by, policy=policy)
+    require_preview(row)
+    if verdict == Verdict.ANSWERED:
+        return columns, _answered(run, row, policy=policy)
+    return columns, _approved(run, row, tool, addition, by=by, policy=policy)
+
+
+def _added(run: Run, row: RunToolCall, tool: Tool, addition: Addition, *, by: "User", policy: Policy) -> dict[str, Any]:
     """Let the row say what would run with what was given, and give the columns that say so."""
-    if not addition or tool is None:
+    if not addition:
         return {}
     addition.put_on(row, by)
-    columns = addition.columns(run, row, tool)
-    require_preview(row)
-    require_gate(run, row, by)
-    return columns
+    require_gate(run, row, by, policy=policy)
+    return addition.columns(run, row, tool)
 
 
-def _ruling(
-    run: Run, row: RunToolCall, tool: Tool | None, addition: Addition, *, by: "User", verdict: Decision.Verdict
-) -> _Ruling:
-    """What the person's word comes to. Who may not release what they gave themselves has given it all the same."""
-    if verdict == Verdict.DENIED or tool is None:
-        return _Ruling(Verdict.DENIED)
-    if verdict == Verdict.ANSWERED:
-        return _answered(run, row)
-    refusal = why_not_release(run, row, by, policy=policy_for(run, by))
+def _approved(run: Run, row: RunToolCall, tool: Tool, addition: Addition, *, by: "User", policy: Policy) -> _Ruling:
+    """Who may not release what they gave themselves has given it all the same."""
+    refusal = why_not_release(run, row, by, policy=policy)
     if refusal and addition and refusal[0] == "four_eyes":
-        return _answered(run, row) if addition.arguments is None else _Ruling(Verdict.EDITED)
-    require_releasable(run, row, by)
+        return _answered(run, row, policy=policy) if addition.arguments is None else _Ruling(Verdict.EDITED)
+    require_no(refusal)
     require_input(row, tool)
     return _Ruling(Verdict.APPROVED, releases=True)
 
 
-def _answered(run: Run, row: RunToolCall) -> _Ruling:
+def _answered(run: Run, row: RunToolCall, *, policy: Policy) -> _Ruling:
     """An input alone releases what waits for nothing else."""
-    policy = policy_for(run, run.owner)
     return _Ruling(Verdict.ANSWERED, releases=waits_for_input_only(run, row, policy=policy))
 
 
@@ -183,12 +194,13 @@ def record(
     addition: Addition = NOTHING,
 ) -> Decision:
     """Write down what was said, sealed; under the mutex."""
+    before = last_decision(row)
     decision = Decision(
         call=row,
-        number=Decision.objects.filter(call=row).count() + 1,
+        number=before.number + 1 if before else 1,
         verdict=verdict,
         decider=by,
-        channel=channel,
+        channel=readable(channel, length=MAX_CHANNEL),
         digest=row.digest,
         reason=reason,
         decided_at=timezone.now(),
@@ -244,4 +256,5 @@ def _event(row: RunToolCall, decision: Decision) -> Event:
 def _denial(reason: str) -> str:
     """What the model is told. In English, like all that models are told."""
     said = f" They said: {reason}" if reason else ""
-    return f"Error: a person denied this call; it was not executed.{said}"
+    told = ToolResult(f"Error: a person denied this call; it was not executed.{said}", is_error=True)
+    return bounded(told, settings.MAX_RESULT_CHARACTERS).content

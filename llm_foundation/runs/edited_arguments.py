@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from pydantic_core import to_jsonable_python
 
 from llm_foundation.chat.frozen import freeze_object
-from llm_foundation.exceptions import InvalidArguments, InvalidEdit
+from llm_foundation.exceptions import EncryptionError, InvalidArguments, InvalidEdit
 from llm_foundation.models import RunToolCall
 from llm_foundation.models.fields import write_json
 from llm_foundation.tools import Tool, ToolResult, bounded, validate_arguments
@@ -37,9 +37,15 @@ def edited_arguments(tool: Tool, row: RunToolCall, given: Any) -> dict[str, Any]
 
 
 def note_of(row: RunToolCall) -> str:
-    """What the model is told of the changed arguments; in English, like all that models are told."""
-    edited = row.edited
-    if edited is None or canonical(edited) == canonical(row.arguments):
+    """What the model is told of the changed arguments; in English, like all that models are told.
+
+    Nothing where they cannot be read: a doubt about their call has to be settled all the same.
+    """
+    try:
+        edited = row.edited
+        if edited is None or canonical(edited) == canonical(row.arguments):
+            return ""
+    except EncryptionError:
         return ""
     return _NOTE.format(arguments=bounded(ToolResult(write_json(edited)), MAX_NOTE).content)
 

@@ -14,6 +14,7 @@ from llm_foundation.exceptions import AlreadyDecided, DecisionExpired, DecisionN
 from llm_foundation.loop.states import CallState, RunStatus
 from llm_foundation.models import Decision, Run, RunToolCall
 from llm_foundation.policy.facts import Policy, load_policy
+from llm_foundation.runs.approvers import Refusal
 from llm_foundation.runs.expiry import is_overdue
 from llm_foundation.runs.provenance import is_edit_vouched_for, is_input_vouched_for
 from llm_foundation.runs.releases import WAITING
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from llm_foundation.policy.facts import User
 
 _OPEN = (*WAITING, RunStatus.RUNNING, RunStatus.QUEUED)
+_ENDED_WITHOUT_A_WORD = (CallState.CANCELLED, CallState.REFUSED)  # whatever somebody had said of them before
 
 
 def require_person(run: Run, by: "User | None", verdict: Decision.Verdict) -> None:
@@ -53,7 +55,7 @@ def require_in_time(row: RunToolCall) -> None:
 def require_pending(run: Run, row: RunToolCall) -> None:
     if row.state == CallState.PENDING and run.status in _OPEN:
         return
-    decision = last_decision(row)
+    decision = None if row.state in _ENDED_WITHOUT_A_WORD else last_decision(row)
     if decision is None:
         state = row.get_state_display() if row.state != CallState.PENDING else run.get_status_display()
         raise AlreadyDecided(
@@ -92,9 +94,14 @@ def require_unchanged(run: Run, row: RunToolCall) -> Tool:
     return tool
 
 
-def require_releasable(run: Run, row: RunToolCall, by: "User | None") -> None:
+def require_releasable(run: Run, row: RunToolCall, by: "User | None", *, policy: Policy | None = None) -> None:
+    """``policy``: the facts of this moment, where they are known already."""
     require_preview(row)
-    if refusal := why_not_release(run, row, by, policy=policy_for(run, by)):
+    require_no(why_not_release(run, row, by, policy=policy or policy_for(run, by)))
+
+
+def require_no(refusal: Refusal | None) -> None:
+    if refusal:
         rule, message = refusal
         raise DecisionNotPermitted(message, rule=rule)
 
@@ -117,13 +124,11 @@ def require_preview(row: RunToolCall) -> None:
         raise DecisionNotPermitted(message, rule="preview")
 
 
-def require_gate(run: Run, row: RunToolCall, by: "User | None") -> None:
+def require_gate(run: Run, row: RunToolCall, by: "User | None", *, policy: Policy | None = None) -> None:
     """Owner and person are allowed the call as it would run, with what people added to it."""
-    policy = policy_for(run, by)
+    policy = policy or policy_for(run, by)
     for person in (run.owner, by):
-        if refusal := why_gate_refuses(run, row, person, policy=policy):
-            rule, message = refusal
-            raise DecisionNotPermitted(message, rule=rule)
+        require_no(why_gate_refuses(run, row, person, policy=policy))
 
 
 def policy_for(run: Run, person: "User | None") -> Policy:

@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 from llm_foundation.exceptions import DecisionNotPermitted, StaleDigest
 from llm_foundation.loop.state import Verdict
 from llm_foundation.models import Run, RunToolCall
-from llm_foundation.policy.facts import load_policy
+from llm_foundation.policy.facts import Policy
 from llm_foundation.runs import mutex
 from llm_foundation.runs.call_rows import pending_event, shown
 from llm_foundation.runs.changes import Changes
@@ -15,13 +15,19 @@ from llm_foundation.tools import Tool, registry
 from llm_foundation.vocabulary import DataClass
 
 
-def show_again_if_changed(run: Run, row: RunToolCall) -> None:
+def has_preview(row: RunToolCall) -> bool:
+    """Whether one is shown, or could be by now."""
+    tool = registry.get(row.tool_name)
+    return bool(row.preview_sealed) or (tool is not None and tool.preview is not None)
+
+
+def show_again_if_changed(run: Run, row: RunToolCall, *, policy: Policy) -> None:
     """Make the preview anew; where it has changed, store it under another digest, and raise ``StaleDigest``.
 
     Raises ``DecisionNotPermitted`` where it cannot be made now; what was shown stays then.
     """
     tool = registry.get(row.tool_name)
-    if tool is None or not _may_still_run(run, row):
+    if tool is None or not _may_still_run(run, row, policy.acting(run.owner)):
         return
     preview = preview_of(run, row, tool)
     if is_same(preview, row.preview):
@@ -33,11 +39,10 @@ def show_again_if_changed(run: Run, row: RunToolCall) -> None:
     raise StaleDigest(_("What this call would do has changed since it was shown. Look at it again, then decide."))
 
 
-def _may_still_run(run: Run, row: RunToolCall) -> bool:
+def _may_still_run(run: Run, row: RunToolCall, policy: Policy) -> bool:
     """A preview is made with the owner's rights. Where the gate refuses the owner by now, nothing will happen."""
     if run.has_owner and run.owner is None:
         return False
-    policy = load_policy(run.configuration, user=run.owner, run_id=run.pk, read_history=lambda: run.transcript)
     judged = policy.judge_call(
         row.effective_call, offered=run.offer, high_water=DataClass(run.high_water), released=True
     )

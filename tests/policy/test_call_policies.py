@@ -13,6 +13,7 @@ from llm_foundation.loop.state import Verdict
 from llm_foundation.policy import PolicyAnswer, ProposedCall, allow, ask, call_policy, refuse
 from llm_foundation.policy.call_policies import CallPolicies, objections, policies
 from tests.practice import TOOLS
+from tests.runs.meeting import Gate, beside, elsewhere
 
 CALL = ProposedCall(tool="refund_order", arguments={"number": "1138", "amount": Decimal(5)}, configuration="support")
 
@@ -168,6 +169,15 @@ def test_the_history_is_read_when_it_is_asked_for_and_only_once() -> None:
     assert reads == []
     assert (call.history, call.history) == (("a message",), ("a message",))
     assert reads == ["read"]
+
+
+def test_a_history_that_is_read_slowly_keeps_no_other_call_waiting() -> None:
+    gate = Gate()
+    slow = ProposedCall(tool="refund_order", arguments={}, read_history=lambda: gate.stop_here() or ())
+    with beside(lambda: slow.history):
+        gate.wait_until_reached()
+        assert elsewhere(lambda: ProposedCall(tool="refund_order", arguments={}).history) == ()
+        gate.open()
 
 
 def test_a_call_in_a_log_shows_neither_its_arguments_nor_its_history() -> None:

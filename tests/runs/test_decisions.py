@@ -9,9 +9,11 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from llm_foundation import llm
+from llm_foundation.conf import settings
 from llm_foundation.exceptions import AlreadyDecided, DecisionNotPermitted, RunInsideTransaction, StaleDigest
 from llm_foundation.models import Decision, Run, RunToolCall, ToolRecord
 from tests.practice import Desk, calls, desk, text, turn
+from tests.tasks.workers import DUMMY, handing_to
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -84,6 +86,44 @@ def test_a_reason_of_any_characters_is_kept_and_reaches_the_model() -> None:
         told = here.model.asked[1]["messages"][-1]["content"]
     assert told == "Error: a person denied this call; it was not executed. They said: No � 🙂"
     assert (run.status, Decision.objects.get().reason) == ("completed", "No � 🙂")
+
+
+def test_a_reason_without_end_is_kept_whole_and_told_in_short() -> None:
+    with desk("refund_order") as here:
+        call = waiting_call(here)
+        llm.deny(call, by=here.approver, digest=call.digest, reason="no " * 100_000)
+        told = here.model.asked[-1]["messages"][-1]["content"]
+    assert told.startswith("Error: a person denied this call; it was not executed. They said: no no")
+    assert len(told) <= settings.MAX_RESULT_CHARACTERS
+    assert len(call.decisions.get().reason) == 300_000
+
+
+def test_the_facts_are_loaded_once_where_there_is_no_preview_to_make(django_assert_max_num_queries: Any) -> None:
+    with desk("send_message") as here, handing_to(DUMMY):
+        here.model.says(calls("send_message", to="Ada"))
+        call = llm.run("support", "Write to Ada", user=here.clerk).pending_calls.get()
+        with django_assert_max_num_queries(21):
+            llm.approve(call, by=User.objects.get(pk=here.approver.pk), digest=call.digest)
+
+
+def test_a_channel_may_have_any_name() -> None:
+    with desk("refund_order") as here:
+        call = waiting_call(here)
+        run = llm.approve(call, by=here.approver, digest=call.digest, channel="the telephone\0 of the night shift")
+    assert (run.status, call.decisions.get().channel) == ("completed", "the telephone of")
+
+
+def test_a_decision_that_somebody_deleted_keeps_nobody_from_deciding() -> None:
+    with desk("refund_order") as here:
+        here.configuration.approval_policy = "four_eyes"
+        here.configuration.save()
+        call = waiting_call(here)
+        for amount in ("9", "8"):
+            llm.approve(call, by=here.approver, digest=call.digest, arguments={"number": "1138", "amount": amount})
+            call.refresh_from_db()
+        call.decisions.get(number=1).delete()
+        assert llm.deny(call, by=here.approver, digest=call.digest).status == "completed"
+    assert list(call.decisions.order_by("number").values_list("number", flat=True)) == [2, 3]
 
 
 def test_who_may_not_use_the_tool_may_deny_its_calls_but_not_release_them() -> None:

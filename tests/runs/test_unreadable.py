@@ -100,6 +100,19 @@ def test_one_column_of_one_call_is_enough(column: str) -> None:
     assert getattr(run.calls.get(tool_name="find_order"), column) == "gAAAAA damaged"
 
 
+@pytest.mark.parametrize("outcome", ["happened", "give_up"])
+def test_a_doubt_about_a_call_whose_changed_arguments_nobody_can_read_is_settled_all_the_same(outcome: Any) -> None:
+    with desk("send_message") as here:
+        here.model.says(calls("send_message", to="Ada"))
+        call = llm.run("support", "Write to Ada", user=here.clerk).pending_calls.get()
+        llm.approve(call, by=here.approver, digest=call.digest, arguments={"to": "crash"})
+        RunToolCall.objects.update(edited_sealed="gAAAAA damaged")
+        run = llm.resolve(call, by=person("resolver", "resolve_toolcall"), outcome=outcome)
+    assert_stopped(run)
+    call.refresh_from_db()
+    assert call.state == {"happened": "succeeded", "give_up": "failed"}[outcome]
+
+
 def test_one_message_of_an_earlier_run_is_enough() -> None:
     with desk() as here, handing_to(DUMMY):
         here.model.says(text("Hello."))

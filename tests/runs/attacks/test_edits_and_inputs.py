@@ -329,8 +329,10 @@ def test_an_editor_whose_name_is_wiped_off_a_released_change_does_not_release_it
         Configuration.objects.update(approval_policy="four_eyes")
         forged(call, editor=None)
         again = the_segment_looks(call).pending_calls.get()
-        with pytest.raises(StaleDigest):
+        with pytest.raises(DecisionNotPermitted, match="you edited the arguments"):
             llm.approve(again, by=here.approver, digest=again.digest)
+        with pytest.raises(StaleDigest, match="no decision has put there"):
+            llm.approve(again, by=here.second, digest=again.digest)
     assert not Group.objects.exists()
 
 

@@ -7,7 +7,7 @@ import pytest
 from llm_foundation import llm
 from llm_foundation.exceptions import AlreadyDecided, StaleDigest
 from llm_foundation.models import Decision, Run, RunToolCall
-from tests.runs.attacks.scene import asked_again, boss, loses, refunded, released_call, scene, waiting_call
+from tests.runs.attacks.scene import asked_again, boss, loses, refunded, released_call, rules, scene, waiting_call
 from tests.runs.meeting import at_once, kinds
 from tests.runs.passing_time import go_on, go_on_until_it_rests
 
@@ -51,6 +51,18 @@ def test_a_call_whose_run_was_cancelled_is_not_decided_any_more(decide: Any) -> 
         with pytest.raises(AlreadyDecided) as caught:
             decide(call, by=here.approver, digest=call.digest)
     assert (caught.value.state, refunded()) == ("cancelled", False)
+
+
+def test_a_call_that_was_changed_and_then_cancelled_with_its_run_was_decided_by_nobody() -> None:
+    with scene() as here:
+        rules("four_eyes")
+        call = waiting_call(here)
+        run = llm.approve(call, by=here.approver, digest=call.digest, arguments={"number": "1", "amount": "4"})
+        llm.cancel(run, by=here.clerk)
+        call.refresh_from_db()
+        with pytest.raises(AlreadyDecided, match="no longer waits for a decision: cancelled") as caught:
+            llm.approve(call, by=boss(), digest=call.digest)
+    assert (caught.value.state, caught.value.decider, refunded()) == ("cancelled", None, False)
 
 
 @pytest.mark.parametrize("decide", DECISIONS)

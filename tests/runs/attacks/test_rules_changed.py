@@ -75,6 +75,21 @@ def test_nobody_releases_what_they_edited_once_by_letting_another_one_edit_it_ag
             assert caught.value.rule == "four_eyes"
 
 
+def test_who_edited_and_released_a_call_once_is_still_one_of_its_editors_where_four_eyes_are_required_by_now() -> None:
+    with scene() as here:
+        other = boss()
+        call = waiting_call(here)
+        llm.approve(call, by=here.approver, digest=call.digest, arguments={"number": "1", "amount": "4"})
+        rules("four_eyes")
+        go_on(call.run)
+        call.refresh_from_db()
+        llm.approve(call, by=other, digest=call.digest, arguments={"number": "1", "amount": "4.0"})
+        call.refresh_from_db()
+        with pytest.raises(DecisionNotPermitted, match="you edited the arguments") as caught:
+            llm.approve(call, by=here.approver, digest=call.digest)
+    assert (caught.value.rule, refunded()) == ("four_eyes", False)
+
+
 def test_a_release_is_void_where_its_giver_left_the_group_before_it_ran() -> None:
     with scene() as here:
         bosses = Group.objects.create(name="bosses")
