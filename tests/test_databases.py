@@ -12,6 +12,10 @@ def test_url_names_host_user_password_and_database():
     assert (settings["HOST"], settings["PORT"]) == ("127.0.0.1", "5433")
 
 
+def test_postgresql_does_not_wait_for_the_disk():
+    assert database("postgres://alice@127.0.0.1/shop")["OPTIONS"] == {"options": "-c synchronous_commit=off"}
+
+
 def test_mariadb_takes_all_of_unicode():
     settings = database("mysql://root@127.0.0.1:3306/shop")
     assert settings["ENGINE"] == "django.db.backends.mysql"

@@ -41,9 +41,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _read(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.faults.kill", description=__doc__.partition("\n")[0])
     parser.add_argument("--database", default="sqlite", help="sqlite, or the URL of a server (default: sqlite)")
-    parser.add_argument("--runs", type=int, default=200)
-    parser.add_argument("--seconds", type=float, default=60, help="how long processes are killed, at most")
-    parser.add_argument("--patience", type=float, default=60, help="seconds the runs then have to end")
+    parser.add_argument("--runs", type=int, default=200, help="how many are to be started")
+    parser.add_argument("--seconds", type=float, default=60, help="how long runs are started, and processes killed")
+    parser.add_argument("--kills", type=int, default=20, help="as many there must be, or it goes on for longer")
+    parser.add_argument("--patience", type=float, default=60, help="seconds that runs then have to end")
     parser.add_argument("--workers", type=int, default=6)
     parser.add_argument("--kills-per-second", type=float, default=3, help="from outside; half of all die by themselves")
     parser.add_argument("--pauses-per-second", type=float, default=0.5, help="some are stopped, and go on much later")
@@ -69,9 +70,9 @@ def _run(options: argparse.Namespace, outside: Outside, url: str, log: Path) -> 
     with closing(connections["default"]):
         furnish(outside.url)
         nursery = _start_nursery(options)
-        _wait(options, nursery)
+        started = _wait(options, nursery)
         born = _end(nursery)
-        census = Census().count(options.seed, options.runs, outside)
+        census = Census().count(options.seed, started, outside)
     return _report(census, born, outside, log)
 
 
@@ -79,28 +80,44 @@ def _start_nursery(options: argparse.Namespace) -> "subprocess.Popen[str]":
     said = {
         "seed": options.seed,
         "runs": options.runs,
+        "least_kills": options.kills,
         "kills_per_second": options.kills_per_second,
         "pauses_per_second": options.pauses_per_second,
-        "roles": ["starter", "person", *["worker"] * options.workers],
+        "roles": ["starter", "person", "person", *["worker"] * options.workers],
     }
     command = [sys.executable, "-m", "tests.faults.nursery", json.dumps(said)]
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
-def _wait(options: argparse.Namespace, nursery: "subprocess.Popen[str]") -> None:
-    """Until all runs have ended; they are left in peace when the killing time is over."""
-    assert nursery.stdin
-    began, is_calm = time.monotonic(), False
-    while not _all_ended(options.runs) and nursery.poll() is None:
+def _wait(options: argparse.Namespace, nursery: "subprocess.Popen[str]") -> int:
+    """Until all runs have ended, and give how many were started: not all of them, where the time was over before.
+
+    Those that are under way then are left in peace.
+    """
+    began = time.monotonic()
+    deadline, started = began + options.seconds, None
+    while not _all_ended(options.runs if started is None else started) and nursery.poll() is None:
         time.sleep(0.2)
-        passed = time.monotonic() - began
-        if passed > options.seconds and not is_calm:
-            is_calm = True
-            nursery.stdin.write("calm\n")
-            nursery.stdin.flush()
-        if passed > options.seconds + options.patience:
+        if time.monotonic() < deadline:
+            continue
+        if started is not None:
             break
-    say(f"{time.monotonic() - began:.1f} s{', the last of them in peace' if is_calm else ''}")
+        started = _calm(nursery)
+        deadline = time.monotonic() + options.patience
+    say(f"{time.monotonic() - began:.1f} s{'' if started is None else ', the last of them in peace'}")
+    return options.runs if started is None else started
+
+
+def _calm(nursery: "subprocess.Popen[str]") -> int:
+    """Give how many runs there are, and will be."""
+    from llm_foundation.models import Run
+
+    assert nursery.stdin
+    assert nursery.stdout
+    nursery.stdin.write("calm\n")
+    nursery.stdin.flush()
+    nursery.stdout.readline()
+    return Run.objects.count()
 
 
 def _all_ended(runs: int) -> bool:

@@ -3,7 +3,8 @@ for a while: they go on later, with what they knew.
 
 It is a process of its own, with one thread and no connection, so that a fork is a clean start: what a process needs
 is imported already, and a new one is at work within milliseconds. Commands are lines of its input: ``calm`` ends the
-killing; the end of input ends everything. Then it prints what happened, as JSON.
+killing and the starting, once there were kills enough, and is answered by a line when that is so; the end of input ends
+everything. Then it prints what happened, as JSON.
 """
 
 import json
@@ -28,10 +29,14 @@ LOADED_LATE = ("anyio._backends._asyncio", "cryptography.fernet", "docstring_par
 
 @dataclass
 class Nursery:
-    """``places`` holds the process of each place; a starter that is done leaves its place empty."""
+    """``places`` holds the process of each place; a starter that is done leaves its place empty.
+
+    ``least_kills`` is what a machine must see that is too slow for more in the time it has.
+    """
 
     seed: int
     runs: int
+    least_kills: int
     kills_per_second: float
     pauses_per_second: float
     roles: list[str]
@@ -43,6 +48,7 @@ class Nursery:
     fallen: Counter[str] = field(default_factory=Counter)
     paused: dict[int, float] = field(default_factory=dict)
     pauses: int = 0
+    is_over: bool = False  # the time for killing
     is_calm: bool = False
 
     def __post_init__(self) -> None:
@@ -55,7 +61,23 @@ class Nursery:
                 self._strike(self.dice.choice(awake))
             self._wake()
             self._reap()
+            if self.is_over and not self.is_calm and self.killed.total() >= self.least_kills:
+                self._calm_down()
         for process in self.places.values():
+            self._end(process)
+
+    def _calm_down(self) -> None:
+        self.is_calm = True
+        for place, role in enumerate(self.roles):
+            if role == "starter" and place not in self.done:
+                self.done.add(place)
+                self._end(self.places.pop(place, None))
+        sys.stdout.write("calm\n")
+        sys.stdout.flush()
+
+    def _end(self, process: int | None) -> None:
+        if process is not None:
+            self.paused.pop(process, None)
             os.kill(process, signal.SIGKILL)
             os.waitpid(process, 0)
 
@@ -76,7 +98,7 @@ class Nursery:
         """Listen for a moment; false at the end of input."""
         if select.select([sys.stdin], [], [], TICK)[0]:
             command = os.read(sys.stdin.fileno(), 64)
-            self.is_calm = self.is_calm or b"calm" in command
+            self.is_over = self.is_over or b"calm" in command
             return bool(command)
         return True
 

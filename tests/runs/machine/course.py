@@ -10,6 +10,7 @@ from llm_foundation.runs.runtime import Mode
 from tests.runs.machine import jobs
 from tests.runs.machine.hosts import Host, Job
 from tests.runs.machine.orders import Order
+from tests.runs.machine.stored import WAITING_CALLS, only_run
 from tests.runs.machine.world import AGES, World
 
 MOST_JOBS: Final = 80
@@ -20,7 +21,7 @@ def walk(
 ) -> None:
     """Let the host do whatever is next, until the run has ended or the order is over. ``look`` is called in between."""
     for _ in range(MOST_JOBS):
-        run = Run.objects.first()
+        run = only_run()
         if run is not None and run.is_finished:
             return
         host.begin(next_job(world, run, mode=mode, approving=approving), order)
@@ -37,8 +38,8 @@ def next_job(world: World, run: Run | None, *, mode: Mode = "queue", approving: 
         return jobs.start(mode=mode)
     if world.mail:
         return jobs.resume(world.mail.pop(0))
-    if waiting := RunToolCall.objects.filter(state__in=(CallState.PENDING, CallState.IN_DOUBT)).first():
-        return _said(world, waiting, approving)
+    if waiting := WAITING_CALLS.fetch():
+        return _said(world, waiting[0], approving)
     world.let_pass(AGES)
     return jobs.sweep
 

@@ -148,7 +148,7 @@ class Host:
     def _statement(self, execute: Callable[..., Any], sql: Any, *rest: Any) -> Any:
         is_undone = self._is_dead and str(sql).startswith(_UNDOING)  # the database does it when a process is gone
         if not self._is_unwatched and not is_undone:
-            self.moment(" ".join(str(sql).split()[:4]), is_statement=True)
+            self.moment(" ".join(str(sql).split(maxsplit=4)[:4]), is_statement=True)
             self._block = connection.atomic_blocks[0] if connection.in_atomic_block else None
         return execute(sql, *rest)
 

@@ -31,7 +31,7 @@ from tests.runs.machine.choices import (
 from tests.runs.machine.course import let_go, next_job, walk, what_happened
 from tests.runs.machine.hosts import Host, Job
 from tests.runs.machine.orders import Order
-from tests.runs.machine.toolbox import NAMES
+from tests.runs.machine.toolbox import ENDINGS, NAMES
 from tests.runs.machine.witness import Witness
 from tests.runs.machine.world import AGES, Planned, World
 
@@ -103,8 +103,14 @@ class RunMachine(RuleBasedStateMachine):
     def decide(self, host: int, limit: Limit, which: int) -> None:
         """On a page that was opened just now, or long ago."""
         call, digest = self.pages[-1 - which % len(self.pages)]
-        by = shop.MANAGER if which % 2 else shop.DEPUTY
-        self._begin(jobs.deny(call, digest) if which == 7 else jobs.approve(call, digest, by=by), host, limit)
+        match which:
+            case 7:
+                job = jobs.deny(call, digest)
+            case 3 | 5:
+                job = jobs.edit(call, digest, ENDINGS[len(self.pages) % len(ENDINGS)], by=shop.MANAGER)
+            case _:
+                job = jobs.approve(call, digest, by=shop.MANAGER if which % 2 else shop.DEPUTY)
+        self._begin(job, host, limit)
 
     @rule(host=HOSTS, limit=ORDERS, which=WHICH)
     @precondition(lambda self: self.has_room and CallState.IN_DOUBT in self.states)

@@ -66,7 +66,8 @@ def _furnish() -> None:
         trust_zone="local",
     )
     model = LanguageModel.objects.create(provider=provider, model_id="practice")
-    configuration = Configuration.objects.create(slug=SLUG, name="Shop", language_model=model, max_rounds=4)
+    rules = {"max_rounds": 4, "approval_policy": "four_eyes"}
+    configuration = Configuration.objects.create(slug=SLUG, name="Shop", language_model=model, **rules)
     configuration.tools.set(ToolRecord.objects.all())
     User.objects.create_user(CLERK)
     for name in (MANAGER, DEPUTY):

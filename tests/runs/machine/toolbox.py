@@ -106,8 +106,3 @@ def _book(context: ToolContext) -> None:
     LogEntry.objects.create(object_repr="outer", **entry)
     with transaction.atomic():
         LogEntry.objects.create(object_repr="inner", **entry)
-
-
-def bookings() -> list[tuple[str, str]]:
-    """Call and row of each, as they are committed."""
-    return list(LogEntry.objects.order_by("object_id", "object_repr").values_list("object_id", "object_repr"))

@@ -7,12 +7,13 @@ from uuid import UUID
 
 from llm_foundation.chat.messages import ChatMessage, Role
 from llm_foundation.loop.states import CALL_TRANSITIONS, RUN_TRANSITIONS, CallState, RunStatus
-from llm_foundation.models import Decision, Run, RunEvent, RunMessage, RunToolCall
+from llm_foundation.models import Run, RunEvent, RunToolCall
 from llm_foundation.runs.events import DELTAS
 from llm_foundation.vocabulary import DataClass, Effect
 from tests.runs.machine.acceptance import faults_of, require_accepted
 from tests.runs.machine.hosts import Host
-from tests.runs.machine.toolbox import EFFECTS, NAMES, bookings
+from tests.runs.machine.stored import BOOKINGS, CALLS, DECISIONS, EVENTS, MESSAGES, only_run
+from tests.runs.machine.toolbox import EFFECTS, NAMES
 from tests.runs.machine.world import World
 
 WAITING: Final = {
@@ -34,15 +35,14 @@ class Witness:
         self._sealed: list[str] = []
         self._events: dict[int, str] = {}
         self._decisions: dict[UUID, list[str]] = {}
+        self._results: dict[tuple[UUID, str], str] = {}  # by call and token: a token says one thing for good
 
     def look(self) -> None:
-        runs = list(Run.objects.all())
-        assert len(runs) <= 1, "one start made two runs"
-        if runs:
-            self._look_at_run(runs[0])
-            self._look_at_messages(runs[0])
-            self._look_at_calls(runs[0])
-            self._look_at_events(runs[0])
+        if run := only_run():
+            self._look_at_run(run)
+            self._look_at_messages(run)
+            self._look_at_calls(run)
+            self._look_at_events(run)
             self._look_at_world()
 
     # --- The run ------------------------------------------------------------------------------------------------------
@@ -62,7 +62,7 @@ class Witness:
         assert status in _reachable(RUN_TRANSITIONS, before.status), f"from {before.status} to {status}"
 
     def _look_at_messages(self, run: Run) -> None:
-        rows = list(RunMessage.objects.filter(run=run).order_by("sequence"))
+        rows = MESSAGES.fetch()
         assert [row.sequence for row in rows] == list(range(1, run.next_message_sequence))
         assert [row.payload_sealed for row in rows[: len(self._sealed)]] == self._sealed, "the transcript was rewritten"
         self.transcript += [row.message for row in rows[len(self._sealed) :]]
@@ -71,8 +71,8 @@ class Witness:
 
     # --- Its calls ----------------------------------------------------------------------------------------------------
     def _look_at_calls(self, run: Run) -> None:
-        rows = {row.pk: row for row in RunToolCall.objects.filter(run=run).order_by("turn", "index")}
-        said = Decision.objects.filter(call__run=run).order_by("number").values_list("call", "verdict")
+        rows = {row.pk: row for row in CALLS.fetch()}
+        said = DECISIONS.fetch()
         self._decisions = {pk: [verdict for call, verdict in said if call == pk] for pk in rows}
         assert rows.keys() >= self.calls.keys(), "a call is gone"
         for row in rows.values():
@@ -87,7 +87,7 @@ class Witness:
         if run.is_finished:
             assert state.is_answered, f"{_of(row)} in a run that is {run.status}"
         if state.is_answered:
-            assert row.result, _of(row)
+            assert self._result(row), _of(row)
         if before is None:
             return
         assert state in _reachable(CALL_TRANSITIONS, before.state), f"{_of(row)} was {before.state}"
@@ -108,7 +108,7 @@ class Witness:
 
     # --- The timeline -------------------------------------------------------------------------------------------------
     def _look_at_events(self, run: Run) -> None:
-        rows = dict(RunEvent.objects.filter(run=run).values_list("sequence", "kind"))
+        rows = dict(EVENTS.fetch())
         assert max(rows, default=0) < run.next_event_sequence
         gone = {kind for sequence, kind in self._events.items() if sequence not in rows}
         assert gone <= set(DELTAS), f"gone from the timeline: {gone}"
@@ -121,7 +121,7 @@ class Witness:
 
     # --- The world ----------------------------------------------------------------------------------------------------
     def _look_at_world(self) -> None:
-        booked = Counter(bookings())
+        booked = Counter(BOOKINGS.fetch())
         for row in self.calls.values():
             starts = [start for start in self.world.starts if start.call == row.call_id]
             assert len({start.key for start in starts}) <= 1, f"{_of(row)} was made with two keys"
@@ -162,8 +162,14 @@ class Witness:
             happened = bool(self.world.sent[row.call_id])
             if state is CallState.SUCCEEDED:
                 assert happened, f"{_of(row)} has not taken effect"
-            elif any(words in row.result for words in _UNTOUCHED) and not said["did_not_happen"]:
-                assert not happened, f"{_of(row)} has taken effect, but its result says: {row.result}"
+            elif any(words in self._result(row) for words in _UNTOUCHED) and not said["did_not_happen"]:
+                assert not happened, f"{_of(row)} has taken effect, but its result says: {self._result(row)}"
+
+    def _result(self, row: RunToolCall) -> str:
+        token = (row.pk, row.result_sealed)
+        if token not in self._results:
+            self._results[token] = row.result
+        return self._results[token]
 
     # --- The end ------------------------------------------------------------------------------------------------------
     def look_back(self, hosts: Iterable[Host]) -> None:
@@ -193,9 +199,12 @@ class Witness:
 
 
 def _is_end(row: RunEvent) -> bool:
-    """An approval is no end, nor is a doubt, nor what a person had repeated."""
+    """An approval is no end, nor is a change, a doubt, or what a person had repeated."""
     payload: Any = row.payload
-    return payload.get("verdict") not in ("approved", "did_not_happen") and payload.get("state") != CallState.IN_DOUBT
+    return (
+        payload.get("verdict") not in ("approved", "edited", "did_not_happen")
+        and payload.get("state") != CallState.IN_DOUBT
+    )
 
 
 def _reachable(transitions: Mapping[Any, Any], source: str) -> set[Any]:
