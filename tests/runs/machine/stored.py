@@ -15,7 +15,7 @@ RUNS: Final = CompiledQuery(lambda: Run.objects.defer("offer", "limits", "approv
 MESSAGES: Final = CompiledQuery(lambda: RunMessage.objects.order_by("sequence"))
 CALLS: Final = CompiledQuery(lambda: RunToolCall.objects.order_by("turn", "index"))
 WAITING_CALLS: Final = CompiledQuery(
-    lambda: RunToolCall.objects.filter(state__in=(CallState.PENDING, CallState.IN_DOUBT)).order_by("pk")
+    lambda: RunToolCall.objects.filter(state__in=(CallState.PENDING, CallState.IN_DOUBT)).order_by("turn", "index")
 )
 DECISIONS: Final = CompiledQuery(lambda: Decision.objects.order_by("number").values_list("call", "verdict"))
 EVENTS: Final = CompiledQuery(lambda: RunEvent.objects.order_by().values_list("sequence", "kind"))
