@@ -50,7 +50,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     leaves_out_long = os.environ.get("LLM_TEST_LONG") == "no"
     chosen = [item for item in items if database_name() == "SQLite" or says_more_elsewhere(item)]
     if leaves_out_long:
-        chosen = [item for item in chosen if item.get_closest_marker("long") is None]
+        chosen = [item for item in chosen if not takes_long(item)]
     kept = set(chosen)
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = chosen
@@ -63,6 +63,13 @@ def room(item: pytest.Item) -> str:
 def says_more_elsewhere(item: pytest.Item) -> bool:
     """On PostgreSQL or MariaDB."""
     return uses_database(item) and room(item) not in SQLITE_ROOMS
+
+
+def takes_long(item: pytest.Item) -> bool:
+    """What reads a thousand recordings, whole and damaged, says the same on every Python and Django."""
+    return item.get_closest_marker("long") is not None or (
+        room(item) in PURE_ROOMS and any(word in item.path.stem for word in ("fuzz", "recorded"))
+    )
 
 
 def uses_database(item: pytest.Item) -> bool:

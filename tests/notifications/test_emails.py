@@ -23,6 +23,7 @@ from tests.practice import Desk, calls, desk, person, text, turn
 pytestmark = pytest.mark.django_db(transaction=True)
 
 SITE = "https://ops.example.com"
+ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 @pytest.fixture(autouse=True)
@@ -81,7 +82,8 @@ def test_a_letter_holds_nothing_of_what_was_said_or_would_be_done(mailoutbox: li
     with desk("refund_order") as here:
         reader("boss", "decide_toolcall")
         refund(here)
-    whole = mailoutbox[0].message().as_string()
+    [letter] = mailoutbox
+    whole = ID.sub("", f"{letter.subject}\n{letter.body}")  # an id may hold any four digits
     assert [word for word in ("1138", "19.90", "Ada", "pay back") if word in whole] == []
 
 

@@ -18,7 +18,7 @@ from tests.runs.passing_time import go_on, go_on_until_it_rests, lease_runs_out
 from tests.runs.soundness import assert_sound
 from tests.tasks.workers import DUMMY, handing_to
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.long]
 
 
 class Scene(NamedTuple):
