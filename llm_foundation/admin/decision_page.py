@@ -14,11 +14,10 @@ from llm_foundation.admin.run_page import siblings_of
 from llm_foundation.admin.shown_call import ShownCall
 from llm_foundation.admin.shown_messages import ShownMessage, around, read_messages
 from llm_foundation.models import Decision, RunToolCall
-from llm_foundation.policy.gate import NEEDS_INPUT
 from llm_foundation.runs.decisions import obstacle
 from llm_foundation.runs.inputs import needs_input
 from llm_foundation.runs.resolutions import may_resolve
-from llm_foundation.runs.verification import may_decide
+from llm_foundation.runs.verification import asks_for_input_only, may_decide
 
 Verdict = Decision.Verdict
 
@@ -66,7 +65,7 @@ class DecisionPage(ShownCall):
     @property
     def asks_for_input_only(self) -> bool:
         """Whether an input is all that it waits for: who gives it lets the call run."""
-        return self.call.reason == NEEDS_INPUT and not self.call.edited_sealed
+        return asks_for_input_only(self.call)
 
     @cached_property
     def may_answer(self) -> bool:

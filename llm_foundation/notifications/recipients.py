@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 from django.contrib.auth import get_backends, get_user_model
 
 from llm_foundation.models import Run, RunToolCall
-from llm_foundation.policy.gate import NEEDS_INPUT
 from llm_foundation.runs.approvers import why_not_approve
 from llm_foundation.runs.resolutions import RESOLVE
-from llm_foundation.runs.verification import DECIDE
+from llm_foundation.runs.verification import DECIDE, asks_for_input_only
 
 
 class Recipient(NamedTuple):
@@ -24,7 +23,7 @@ def who_could_decide(run: Run, calls: Sequence[RunToolCall], *, at_most: int) ->
     """The approval policy is asked for each of them. Where a call waits for its input alone, it bars nobody."""
 
     def is_theirs(person: Any, call: RunToolCall) -> bool:
-        return call.reason == NEEDS_INPUT or why_not_approve(run, call, person) is None
+        return asks_for_input_only(call) or why_not_approve(run, call, person) is None
 
     return _recipients(DECIDE, calls, is_theirs, at_most=at_most)
 

@@ -81,10 +81,12 @@ def _why_void(run: Run, row: RunToolCall, decision: Decision, *, policy: Policy)
 
 def waits_for_input_only(run: Run, row: RunToolCall, *, policy: Policy) -> bool:
     """Whether the gate asks for nothing but the input, now."""
-    judged = policy.acting(run.owner).judge_call(
-        row.effective_call, offered=run.offer, high_water=DataClass(run.high_water)
-    )
-    return is_input_enough(row, judged)
+    return is_input_enough(row, _judged(run, row, policy.acting(run.owner)))
+
+
+def asks_for_input_only(row: RunToolCall) -> bool:
+    """The same by what the gate said when the call came to wait, for lists and letters."""
+    return row.reason == NEEDS_INPUT and not row.edited_sealed
 
 
 def is_input_enough(row: RunToolCall, judged: GateDecision) -> bool:
@@ -117,10 +119,14 @@ def why_not_answer(run: Run, row: RunToolCall, person: "User | None", *, policy:
 
 def why_gate_refuses(run: Run, row: RunToolCall, person: "User | None", *, policy: Policy) -> tuple[str, str] | None:
     """Who lets a call run must be allowed it themselves, as it would run."""
-    verdict = policy.acting(person).judge_call(
-        row.effective_call, offered=run.offer, high_water=DataClass(run.high_water), released=True
-    )
+    verdict = _judged(run, row, policy.acting(person), released=True)
     if verdict.verdict is Verdict.REFUSE:
         why = _("You may not run this call yourself: %(why)s") % {"why": verdict.explanation}
         return f"gate:{verdict.reason}", why
     return None
+
+
+def _judged(run: Run, row: RunToolCall, policy: Policy, *, released: bool = False) -> GateDecision:
+    return policy.judge_call(
+        row.effective_call, offered=run.offer, high_water=DataClass(run.high_water), released=released
+    )

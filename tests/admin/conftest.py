@@ -1,6 +1,7 @@
 """Real runs at the support desk, and people who look at them through the admin."""
 
 from collections.abc import Callable
+from contextlib import contextmanager
 from types import SimpleNamespace
 
 import pytest
@@ -10,7 +11,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from llm_foundation import llm
-from tests.practice import calls, desk, text
+from llm_foundation.tools import DataClass, Effect, ToolContext, registry, tool
+from tests.practice import TOOLS, calls, desk, text
 
 EVERYTHING = ("find_order", "refund_order", "send_message")
 
@@ -57,6 +59,26 @@ def wait_for_refund(here, *, number="1138", amount="19.90", said="Refunded."):
     here.model.script = [calls("refund_order", number=number, amount=amount), text(said)]
     run = llm.run("support", f"Please refund order {number}.", user=here.clerk)
     return SimpleNamespace(run=run, call=run.pending_calls.get())
+
+
+@contextmanager
+def asking_for(input_model, *, approval):
+    """Inside, ``send_message`` is another tool, which takes an input; gives what it was given."""
+    given = []
+    with registry.isolated(TOOLS["find_order"]):
+
+        @tool(
+            effect=Effect.NON_IDEMPOTENT_WRITE,
+            data_class=DataClass.INTERNAL,
+            input_model=input_model,
+            approval=approval,
+        )
+        def send_message(context: ToolContext, to: str) -> str:
+            """Have a parcel picked up."""
+            given.append(context.input)
+            return "booked"
+
+        yield given
 
 
 def call_page(call):

@@ -10,10 +10,9 @@ import pytest
 from pydantic import BaseModel, Field, SecretStr, field_validator
 
 from llm_foundation import llm
-from llm_foundation.models import Decision, Run, RunToolCall
-from llm_foundation.tools import DataClass, Effect, ToolContext, registry, tool
-from tests.admin.conftest import call_page, run_page
-from tests.practice import TOOLS, calls, text
+from llm_foundation.models import Configuration, Decision, Run, RunToolCall
+from tests.admin.conftest import asking_for, call_page, run_page
+from tests.practice import calls, text
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -53,33 +52,21 @@ FILLED = {
 }
 
 
-@pytest.fixture
-def booked():
-    """What the tool was given."""
-    return []
-
-
 @pytest.fixture(params=[False])
-def call(request, here, booked):
+def booked(request, here):
+    """What the tool was given."""
+    with asking_for(Pickup, approval=request.param) as given:
+        yield given
+
+
+@pytest.fixture
+def call(here, booked):
     """A pickup that waits: for an input only, or for an approval as well."""
-    with registry.isolated(TOOLS["find_order"]):
-
-        @tool(
-            effect=Effect.NON_IDEMPOTENT_WRITE,
-            data_class=DataClass.INTERNAL,
-            input_model=Pickup,
-            approval=request.param,
-        )
-        def send_message(context: ToolContext, to: str) -> str:
-            """Have a parcel picked up."""
-            booked.append(context.input)
-            return "booked"
-
-        here.model.says(calls("send_message", to="Ann"), text("It is booked."))
-        yield llm.run("support", "Pick it up.", user=here.clerk).pending_calls.get()
+    here.model.says(calls("send_message", to="Ann"), text("It is booked."))
+    return llm.run("support", "Pick it up.", user=here.clerk).pending_calls.get()
 
 
-approved_as_well = pytest.mark.parametrize("call", [True], indirect=True)
+approved_as_well = pytest.mark.parametrize("booked", [True], indirect=True)
 
 
 def fill(client, call, decision, **changes):
@@ -257,3 +244,14 @@ def test_a_forged_choice_is_refused(approver, call, booked):
 def test_the_run_waits_for_an_input_and_its_page_leads_there(approver, call):
     assert Run.objects.get().status == "waiting_for_input"
     assert call_page(call) in approver.get(run_page(call.run)).text
+
+
+def test_a_call_with_changed_arguments_waits_for_more_than_its_input(signed_in, call, here):
+    boss = signed_in("boss", "decide_toolcall", "view_runtoolcall")
+    inbox = "/admin/llm_foundation/runtoolcall/?state=pending"
+    assert "waits for an input only" in boss.get(inbox).text
+    Configuration.objects.update(approval_policy="four_eyes")
+
+    llm.approve(call, by=here.approver, digest=call.digest, arguments={"to": "Bob"})
+
+    assert "waits for an input only" not in boss.get(inbox).text

@@ -7,10 +7,8 @@ from django.contrib.auth.models import Group
 from pydantic import BaseModel, Field
 
 from llm_foundation.models import Decision, RunToolCall
-from llm_foundation.tools import DataClass, Effect, ToolContext, registry, tool
-from tests.admin.conftest import call_page, run_page, wait_for_refund
+from tests.admin.conftest import asking_for, call_page, run_page, wait_for_refund
 from tests.browser.conftest import wait_for_letter, with_and_without_script
-from tests.practice import TOOLS
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -23,21 +21,8 @@ class Pickup(BaseModel):
 
 @pytest.fixture(params=[False], ids=["input-only"])
 def pickup(request, here):
-    """A parcel that waits to be picked up: ``pickup.call``, and what its tool was given in ``pickup.booked``."""
-    booked = []
-    with registry.isolated(TOOLS["find_order"]):
-
-        @tool(
-            effect=Effect.NON_IDEMPOTENT_WRITE,
-            data_class=DataClass.INTERNAL,
-            input_model=Pickup,
-            approval=request.param,
-        )
-        def send_message(context: ToolContext, to: str) -> str:
-            """Have a parcel picked up."""
-            booked.append(context.input)
-            return "booked"
-
+    """A parcel that waits to be picked up, and what its tool was given."""
+    with asking_for(Pickup, approval=request.param) as booked:
         yield wait_for_letter(here, said="It is booked."), booked
 
 

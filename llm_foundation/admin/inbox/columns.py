@@ -23,7 +23,7 @@ from llm_foundation.admin.shown_arguments import MOST_CHARACTERS_IN_A_LINE, one_
 from llm_foundation.admin.shown_text import ShownText, reveal
 from llm_foundation.loop.states import CallState
 from llm_foundation.models import RunToolCall
-from llm_foundation.policy.gate import NEEDS_INPUT
+from llm_foundation.runs.verification import asks_for_input_only
 from llm_foundation.tools import registry
 
 MOST_LINES: Final = 3
@@ -101,7 +101,7 @@ class Columns:
 
 
 def _remark(call: RunToolCall) -> str | SafeString:
-    if call.state == CallState.PENDING and call.reason == NEEDS_INPUT:
+    if call.state == CallState.PENDING and asks_for_input_only(call):
         return format_html('<span class="llm-ask-line llm-quiet">{}</span>', _("waits for an input only"))
     return ""
 
