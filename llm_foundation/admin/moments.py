@@ -8,6 +8,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from llm_foundation.runs.clock import local
+
 MINUTE: Final = 60
 HOUR: Final = 60 * MINUTE
 DAY: Final = 24 * HOUR
@@ -21,8 +23,7 @@ UNITS: Final[tuple[tuple[int, str | Promise], ...]] = (
 
 def short(moment: datetime) -> str:
     """Date and time for lists, in the reader's time zone."""
-    local = timezone.localtime(moment) if timezone.is_aware(moment) else moment
-    return formats.date_format(local, "SHORT_DATETIME_FORMAT")
+    return formats.date_format(local(moment), "SHORT_DATETIME_FORMAT")
 
 
 def lasted(seconds: float) -> str:

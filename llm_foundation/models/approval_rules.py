@@ -5,7 +5,6 @@ from datetime import timedelta
 from typing import Any, Final, Self
 
 from django.contrib.auth.models import Group
-from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils.translation import gettext_lazy as _
@@ -95,7 +94,8 @@ class ApprovalRules(models.Model):
             on_expiry=self.on_expiry,
         )
 
-    def clean(self) -> None:
-        super().clean()
+    def approval_problems(self) -> dict[str, str]:
+        """What ``clean()`` refuses, by field."""
         if self.approval_policy == ApprovalPolicy.GROUP and self.approval_group_id is None:
-            raise ValidationError({"approval_group": _("Choose the group, or nobody could release a call.")})
+            return {"approval_group": str(_("Choose the group, or nobody could release a call."))}
+        return {}

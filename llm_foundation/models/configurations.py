@@ -198,11 +198,8 @@ class Configuration(LimitRules, ApprovalRules, Timestamped):
             )
 
     def clean(self) -> None:
-        problems: dict[str, Any] = {}
-        try:
-            super().clean()
-        except ValidationError as error:
-            error.update_error_dict(problems)
+        super().clean()
+        problems = self.approval_problems() | self.limit_problems()
         try:
             _read_options(self.options)
         except ValueError as error:

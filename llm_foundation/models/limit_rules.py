@@ -1,9 +1,7 @@
 """How far the runs of a configuration may go."""
 
 from decimal import Decimal
-from typing import Any
 
-from django.core.exceptions import ValidationError
 from django.core.validators import MinValueValidator
 from django.db import models
 from django.utils.translation import gettext_lazy as _
@@ -57,17 +55,13 @@ class LimitRules(models.Model):
             max_seconds=self.max_seconds,
         )
 
-    def clean(self) -> None:
-        problems: dict[str, Any] = {}
-        try:
-            super().clean()
-        except ValidationError as error:
-            error.update_error_dict(problems)
-        for field, ceiling in _ceilings().items():
-            if (getattr(self, field) or 0) > ceiling:
-                problems[field] = _("At most %(ceiling)s; the project's settings allow no more.") % {"ceiling": ceiling}
-        if problems:
-            raise ValidationError(problems)
+    def limit_problems(self) -> dict[str, str]:
+        """What ``clean()`` refuses, by field."""
+        return {
+            field: _("At most %(ceiling)s; the project's settings allow no more.") % {"ceiling": ceiling}
+            for field, ceiling in _ceilings().items()
+            if (getattr(self, field) or 0) > ceiling
+        }
 
 
 def _ceilings() -> dict[str, int]:

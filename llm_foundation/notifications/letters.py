@@ -7,7 +7,6 @@ from urllib.parse import urljoin
 
 from django.core.mail import EmailMessage
 from django.urls import NoReverseMatch, reverse
-from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -15,6 +14,7 @@ from django.utils.translation import ngettext
 from llm_foundation.conf import EmailNotifications
 from llm_foundation.models import Run, RunToolCall
 from llm_foundation.notifications.recipients import Recipient
+from llm_foundation.runs.clock import local
 
 MOST_CALLS: Final = 20
 """Calls that a letter names; the page names them all."""
@@ -73,9 +73,9 @@ def _lines(request: str, run: Run, calls: Sequence[RunToolCall], base_url: str) 
 
 
 def _deadline(moment: Any) -> str:
-    aware = timezone.is_aware(moment)
-    local = timezone.localtime(moment) if aware else moment
-    words = {"moment": date_format(local, "DATETIME_FORMAT"), "zone": f" {local.tzname()}" if aware else ""}
+    here = local(moment)
+    zone = here.tzname()
+    words = {"moment": date_format(here, "DATETIME_FORMAT"), "zone": f" {zone}" if zone else ""}
     return _("until %(moment)s%(zone)s") % words
 
 

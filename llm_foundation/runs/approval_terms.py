@@ -4,13 +4,13 @@ The stricter of the two counts. Who loosens the configuration while the run wait
 obeyed.
 """
 
-import json
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any, Final, NamedTuple
 
 from llm_foundation.encryption import sign, verify
 from llm_foundation.models import ApprovalTerms, Configuration, OnExpiry, Run
+from llm_foundation.runs.seals import encoded
 
 _PURPOSE: Final = "run-approval.1"
 
@@ -72,4 +72,4 @@ def _own_people(run: Run) -> Iterator[str]:
 
 
 def _text(run: Run, kept: dict[str, Any]) -> bytes:
-    return json.dumps([str(run.pk), kept], sort_keys=True, separators=(",", ":"), default=str).encode()
+    return encoded([str(run.pk), kept])

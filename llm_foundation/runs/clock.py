@@ -1,10 +1,11 @@
 """The database's clock. The clocks of hosts differ: leases and due times are written and compared with this one."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
 from django.db.models import functions
+from django.utils import timezone
 
 
 class Now(functions.Now):
@@ -29,3 +30,8 @@ def now() -> Any:
 def after(seconds: float) -> Any:
     """An expression: this many seconds from then; before then, if negative. The same for the same seconds."""
     return now() + timedelta(seconds=seconds)
+
+
+def local(moment: datetime) -> datetime:
+    """What the database said, in the time zone of who reads it; naive where the project keeps naive times."""
+    return timezone.localtime(moment) if timezone.is_aware(moment) else moment

@@ -24,13 +24,10 @@ from llm_foundation.runs.repeating import repeated_on_conflict
 from llm_foundation.runs.requirements import (
     policy_for,
     require_gate,
-    require_in_time,
     require_no,
-    require_pending,
-    require_person,
+    require_open,
     require_preview,
     require_releasable,
-    require_shown,
     require_unchanged,
     require_vouched,
 )
@@ -134,14 +131,8 @@ def place_of(call: RunToolCall | UUID | str) -> RunToolCall:
 
 
 def _require(run: Run, row: RunToolCall, *, by: "User | None", digest: str, verdict: Decision.Verdict) -> Tool | None:
-    """What is asked of every decision, in the order in which it gives the least away. Gives the call's tool.
-
-    Denying needs the permission, and what was shown. Whatever may let the call run needs more; see ``_judged``.
-    """
-    require_person(run, by, verdict)
-    require_in_time(row)
-    require_pending(run, row)
-    require_shown(row, digest)
+    """Denying needs no more than ``require_open`` asks; whatever may let the call run does. Gives the call's tool."""
+    require_open(run, row, by=by, digest=digest, verdict=verdict)
     return registry.get(row.tool_name) if verdict == Verdict.DENIED else require_unchanged(run, row)
 
 

@@ -3,7 +3,6 @@
 The transcript keeps the call as the model made it, since providers demand it.
 """
 
-import json
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -17,6 +16,7 @@ from llm_foundation.models.fields import write_json
 from llm_foundation.tools import Tool, ToolResult, bounded, validate_arguments
 from llm_foundation.tools.inputs import MAX_CHARACTERS
 from llm_foundation.tools.problems import WHOLE
+from llm_foundation.tools.schema import canonical
 
 MAX_NOTE: Final = 2_000
 """Characters of changed arguments that the model is told again."""
@@ -48,11 +48,6 @@ def note_of(row: RunToolCall) -> str:
     except EncryptionError:
         return ""
     return _NOTE.format(arguments=bounded(ToolResult(write_json(edited)), MAX_NOTE).content)
-
-
-def canonical(arguments: Mapping[str, Any]) -> str:
-    """One text for the same arguments: Python takes 1, 1.0 and True for one another."""
-    return json.dumps(arguments, ensure_ascii=False, sort_keys=True)
 
 
 def _plain(given: Any) -> dict[str, Any]:

@@ -15,10 +15,7 @@ from llm_foundation.runs.inputs import given_input
 from llm_foundation.runs.previews import Preview
 from llm_foundation.runs.requirements import (
     require_gate,
-    require_in_time,
-    require_pending,
-    require_person,
-    require_shown,
+    require_open,
     require_unchanged,
 )
 from llm_foundation.tools import Tool
@@ -74,10 +71,7 @@ def read_addition(
         return NOTHING
     row = _stored(call)
     run = row.run
-    require_person(run, by, verdict)
-    require_in_time(row)
-    require_pending(run, row)
-    require_shown(row, digest)
+    require_open(run, row, by=by, digest=digest, verdict=verdict)
     tool = require_unchanged(run, row)
     addition = Addition(
         arguments=None if arguments is None else edited_arguments(tool, row, arguments),

@@ -4,12 +4,11 @@ A segment gives a call that it puts before people again the digest of what it fi
 changed arguments or an input come from; the sealed decision that brought them does.
 """
 
-import json
 from typing import Any
 
 from llm_foundation.exceptions import EncryptionError
 from llm_foundation.models import Decision, RunToolCall
-from llm_foundation.runs.seals import is_genuine
+from llm_foundation.runs.seals import encoded, is_genuine
 
 
 def is_edit_vouched_for(row: RunToolCall) -> bool:
@@ -33,9 +32,4 @@ def _says(decision: Decision, what: str, value: Any, person: Any) -> bool:
         said = getattr(decision, what)
     except EncryptionError:
         return False
-    return _text([said, decision.decider_id]) == _text([value, person]) and is_genuine(decision)
-
-
-def _text(value: Any) -> str:
-    """Python takes 1, 1.0 and True for one another."""
-    return json.dumps(value, sort_keys=True, default=str)
+    return encoded([said, decision.decider_id]) == encoded([value, person]) and is_genuine(decision)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import timedelta
 
 from django.utils.translation import gettext as _
 
@@ -25,16 +26,7 @@ def ask_people(held: HeldRun, asked: Sequence[tuple[ToolExecution, GateDecision]
     for execution, decision in asked:
         row = _row(held, execution)
         voided = why_void(held.run, row, execution.tool, policy=policy) if _counted_as_released(row) else None
-        put_before_person(
-            held.changes,
-            held.run,
-            row,
-            execution.tool,
-            decision,
-            preview=_made(held, execution),
-            lifetime=lifetime,
-            voided=voided,
-        )
+        _put(held, execution, decision, preview=_made(held, execution), lifetime=lifetime, voided=voided)
 
 
 def _counted_as_released(row: RunToolCall) -> bool:
@@ -52,16 +44,7 @@ def ask_again(held: HeldRun, execution: ToolExecution, preview: Preview | None) 
         held.changes.move(row, CallState.READY, attempt=row.attempt - 1)
     why = _("What it would do has changed since it was released.")
     decision = GateDecision(row.tool_name, Verdict.ASK, "preview_changed", why)
-    put_before_person(
-        held.changes,
-        held.run,
-        row,
-        execution.tool,
-        decision,
-        preview=preview,
-        lifetime=waiting_terms(held.run).ttl,
-        voided="preview",
-    )
+    _put(held, execution, decision, preview=preview, lifetime=waiting_terms(held.run).ttl, voided="preview")
     held.state = held.state.after_calls({execution.context.call_id: OpenCall(row.effective_call, CallState.PENDING)})
 
 
@@ -77,6 +60,21 @@ def is_as_shown(held: HeldRun, execution: ToolExecution) -> bool:
         return True
     ask_again(held, execution, preview)
     return False
+
+
+def _put(
+    held: HeldRun,
+    execution: ToolExecution,
+    decision: GateDecision,
+    *,
+    preview: Preview | None,
+    lifetime: timedelta | None,
+    voided: str | None,
+) -> None:
+    row = _row(held, execution)
+    put_before_person(
+        held.changes, held.run, row, execution.tool, decision, preview=preview, lifetime=lifetime, voided=voided
+    )
 
 
 def _made(held: HeldRun, execution: ToolExecution) -> Preview | None:

@@ -3,10 +3,8 @@
 Who has no permission learns nothing of the call, not even that somebody has decided it.
 """
 
-from datetime import datetime
 from typing import TYPE_CHECKING
 
-from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
@@ -15,6 +13,7 @@ from llm_foundation.loop.states import CallState, RunStatus
 from llm_foundation.models import Decision, Run, RunToolCall
 from llm_foundation.policy.facts import Policy, load_policy
 from llm_foundation.runs.approvers import Refusal
+from llm_foundation.runs.clock import local
 from llm_foundation.runs.expiry import is_overdue
 from llm_foundation.runs.provenance import is_edit_vouched_for, is_input_vouched_for
 from llm_foundation.runs.releases import WAITING
@@ -34,6 +33,14 @@ if TYPE_CHECKING:
 
 _OPEN = (*WAITING, RunStatus.RUNNING, RunStatus.QUEUED)
 _ENDED_WITHOUT_A_WORD = (CallState.CANCELLED, CallState.REFUSED)  # whatever somebody had said of them before
+
+
+def require_open(run: Run, row: RunToolCall, *, by: "User | None", digest: str, verdict: Decision.Verdict) -> None:
+    """What is asked of every decision, in the order in which it gives the least away."""
+    require_person(run, by, verdict)
+    require_in_time(row)
+    require_pending(run, row)
+    require_shown(row, digest)
 
 
 def require_person(run: Run, by: "User | None", verdict: Decision.Verdict) -> None:
@@ -73,11 +80,6 @@ def require_pending(run: Run, row: RunToolCall) -> None:
         verdict=decision.verdict,
         decided_at=decision.decided_at,
     )
-
-
-def local(moment: datetime) -> datetime:
-    """Naive where the project keeps naive times."""
-    return timezone.localtime(moment) if timezone.is_aware(moment) else moment
 
 
 def require_shown(row: RunToolCall, digest: str) -> None:

@@ -21,7 +21,6 @@ from llm_foundation.runs.edited_arguments import note_of
 from llm_foundation.runs.events import EventKind, event
 from llm_foundation.runs.releases import release
 from llm_foundation.runs.repeating import repeated_on_conflict
-from llm_foundation.runs.requirements import local
 from llm_foundation.runs.surroundings import refuse_inside_transaction
 from llm_foundation.tools.results import ToolResult, bounded
 
@@ -96,7 +95,7 @@ def _require_over(row: RunToolCall) -> None:
     """As long as the attempt may still be at work, nobody can know that nothing happened."""
     is_over = RunToolCall.objects.filter(pk=row.pk, deadline_at__lte=clock.now()).exists()
     if not is_over and row.deadline_at is not None:
-        until = date_format(local(row.deadline_at + _A_MINUTE), "DATETIME_FORMAT")  # which leaves the seconds out
+        until = date_format(clock.local(row.deadline_at + _A_MINUTE), "DATETIME_FORMAT")  # which leaves the seconds out
         message = _("Until %(moment)s this call may still be at work: only then can anybody say so.")
         raise TooEarly(message % {"moment": until}, not_before=row.deadline_at)
 

@@ -65,7 +65,7 @@ def _call_text(run: Run, row: RunToolCall, tool: Tool) -> bytes:
         row.repeats,
         row.asked,
     ]
-    return _encoded(parts)
+    return encoded(parts)
 
 
 def _decision_text(decision: Decision) -> bytes:
@@ -82,8 +82,9 @@ def _decision_text(decision: Decision) -> bytes:
         decision.input,
         round(decision.decided_at.timestamp()),
     ]
-    return _encoded(parts)
+    return encoded(parts)
 
 
-def _encoded(parts: list[Any]) -> bytes:
+def encoded(parts: list[Any]) -> bytes:
+    """The text that is signed; also one text for equal values, where Python takes 1, 1.0 and True for one another."""
     return json.dumps(parts, sort_keys=True, separators=(",", ":"), default=str).encode()

@@ -4,15 +4,14 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from llm_foundation.exceptions import DecisionNotPermitted, StaleDigest
-from llm_foundation.loop.state import Verdict
 from llm_foundation.models import Run, RunToolCall
 from llm_foundation.policy.facts import Policy
 from llm_foundation.runs import mutex
 from llm_foundation.runs.call_rows import pending_event, shown
 from llm_foundation.runs.changes import Changes
 from llm_foundation.runs.previews import Preview, is_same, preview_of
+from llm_foundation.runs.verification import why_gate_refuses
 from llm_foundation.tools import Tool, registry
-from llm_foundation.vocabulary import DataClass
 
 
 def has_preview(row: RunToolCall) -> bool:
@@ -27,7 +26,7 @@ def show_again_if_changed(run: Run, row: RunToolCall, *, policy: Policy) -> None
     Raises ``DecisionNotPermitted`` where it cannot be made now; what was shown stays then.
     """
     tool = registry.get(row.tool_name)
-    if tool is None or not _may_still_run(run, row, policy.acting(run.owner)):
+    if tool is None or not _may_still_run(run, row, policy):
         return
     preview = preview_of(run, row, tool)
     if is_same(preview, row.preview):
@@ -43,10 +42,7 @@ def _may_still_run(run: Run, row: RunToolCall, policy: Policy) -> bool:
     """A preview is made with the owner's rights. Where the gate refuses the owner by now, nothing will happen."""
     if run.has_owner and run.owner is None:
         return False
-    judged = policy.judge_call(
-        row.effective_call, offered=run.offer, high_water=DataClass(run.high_water), released=True
-    )
-    return judged.verdict is not Verdict.REFUSE
+    return why_gate_refuses(run, row, run.owner, policy=policy) is None
 
 
 def _show_again(row: RunToolCall, tool: Tool, preview: Preview | None) -> None:
